@@ -30,7 +30,7 @@ from manila_lite.drivers.passing_on import passes_on
     {
         'create_share': 'shares.create',
         'delete_share': 'shares.delete',
-        'update_access': 'access.update',
+        'update_access': 'shares.update_access',
         'ensure_share': 'ensuring.ensure',
         'inspect_shares': 'ensuring.inspect',
         'extend_share': 'shares.extend',
@@ -40,8 +40,8 @@ from manila_lite.drivers.passing_on import passes_on
         'create_snapshot': 'snapshots.create',
         'delete_snapshot': 'snapshots.delete',
         'create_share_from_snapshot': 'snapshots.create_share',
-        'manage_snapshot': 'managed_snapshots.manage',
-        'unmanage_snapshot': 'managed_snapshots.unmanage',
+        'manage_snapshot': 'snapshots.manage',
+        'unmanage_snapshot': 'snapshots.unmanage',
     }
 )
 class CephfsDriver(EnsuresOneByOne, Resizes, Snapshots, Clones, ManagesSnapshots, ShareDriver):

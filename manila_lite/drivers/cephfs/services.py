@@ -5,10 +5,8 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.table import protocol_of
-from manila_lite.drivers.cephfs.shares.access import ShareAccess
 from manila_lite.drivers.cephfs.shares.ensure import Ensuring
 from manila_lite.drivers.cephfs.shares.manage_shares import ManagedShares
-from manila_lite.drivers.cephfs.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.cephfs.shares.shares import Shares
 from manila_lite.drivers.cephfs.shares.snapshots import Snapshots
 from manila_lite.drivers.cephfs.volumes.objects import Objects
@@ -33,9 +31,8 @@ class Services:
         self.objects = objects = Objects(cluster, subvolumes, pools, identity, backend.host)
         self.protocol = protocol = protocol_of(conf)(backend, cluster, subvolumes)
 
-        self.shares = Shares(subvolumes, trees, objects, pools, protocol, conf, sizes, locks)
-        self.access = ShareAccess(subvolumes, protocol, locks)
-        self.ensuring = Ensuring(subvolumes, protocol, sizes, locks)
-        self.managed_shares = ManagedShares(subvolumes, pools, protocol, sizes, locks)
+        used = (subvolumes, pools, protocol, sizes, locks)
+        self.shares = Shares(*used, trees=trees, objects=objects, conf=conf)
+        self.ensuring = Ensuring(*used)
+        self.managed_shares = ManagedShares(*used)
         self.snapshots = Snapshots(subvolumes, objects, self.shares)
-        self.managed_snapshots = ManagedSnapshots(subvolumes, self.snapshots)

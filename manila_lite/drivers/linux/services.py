@@ -13,14 +13,12 @@ from manila_lite.drivers.linux.replication.network_moves import NetworkMoves
 from manila_lite.drivers.linux.replication.share_migration import ShareMigrations
 from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
 from manila_lite.drivers.linux.replication.share_server_migration import ServerMigrations
-from manila_lite.drivers.linux.servers.manage_servers import ManagedServers
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.ensure import Ensuring
 from manila_lite.drivers.linux.shares.exports import ShareExports
-from manila_lite.drivers.linux.shares.group_snapshots import GroupSnapshots
 from manila_lite.drivers.linux.shares.manage_shares import ManagedShares
 from manila_lite.drivers.linux.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.linux.shares.shares import Shares
@@ -49,7 +47,6 @@ class Services:
         )
         ports = {'NFS': conf.linux_nfs_port, 'CIFS': conf.linux_cifs_port}
         self.server_setup = ServerSetup(servers, ports)
-        self.managed_servers = ManagedServers(servers, self.server_setup)
         self.exports = exports = ShareExports(
             protocols(conf),
             lambda: [str(address) for address in conf.linux_export_ips],
@@ -66,7 +63,6 @@ class Services:
         self.access = ShareAccess(*used)
         self.ensuring = Ensuring(*used)
         self.snapshots = Snapshots(*used)
-        self.group_snapshots = GroupSnapshots(*used)
         self.managed_shares = ManagedShares(
             *used, is_exported=lambda share_id: share_id in exported([state, *servers.folders()])
         )

@@ -7,23 +7,15 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
-from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.shares.share_service import ShareService
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolume
 from manila_lite.drivers.file_servers.export_locations import moved
-from manila_lite.drivers.recent_sizes import RecentSizes
-from manila_lite.host.locks import Locks
 
 LOG = log.getLogger(__name__)
 
 
-class Ensuring:
-    """The ensuring of one backend's shares. Safe for threads."""
-
-    def __init__(self, subvolumes: Subvolumes, protocol: Protocol, sizes: RecentSizes, locks: Locks):
-        self._subvolumes = subvolumes
-        self._protocol = protocol
-        self._sizes = sizes
-        self._locks = locks
+class Ensuring(ShareService):
+    """The ensuring of one backend's shares."""
 
     def ensure(self, target: values.EnsureTarget) -> values.EnsureResult:
         """Bring back the limit and the rules of the share.

@@ -10,37 +10,14 @@ from collections.abc import Mapping
 
 from manila_lite import errors, values
 from manila_lite.drivers import recent_sizes
-from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.shares.share_service import ShareService
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
-from manila_lite.drivers.cephfs.volumes.pools import Pools
-from manila_lite.drivers.cephfs.volumes.subvolumes import (
-    GIB,
-    SHARE,
-    UNMANAGED,
-    Subvolume,
-    Subvolumes,
-    parts_of,
-)
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, parts_of
 from manila_lite.host.ids import vet_id
-from manila_lite.host.locks import Locks
 
 
-class ManagedShares:
+class ManagedShares(ShareService):
     """The managing and unmanaging of one backend's shares."""
-
-    def __init__(
-        self,
-        subvolumes: Subvolumes,
-        pools: Pools,
-        protocol: Protocol,
-        sizes: recent_sizes.RecentSizes,
-        locks: Locks,
-    ):
-        self._subvolumes = subvolumes
-        self._pools = pools
-        self._protocol = protocol
-        self._sizes = sizes
-        self._locks = locks
 
     def manage(
         self, share: values.Share, export_path: str, options: Mapping[str, str]

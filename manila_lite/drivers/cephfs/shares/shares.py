@@ -3,19 +3,18 @@
 
 import errno
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.protocols.protocol import tried_until_done
+from manila_lite.drivers.cephfs.shares.share_service import ShareService
 from manila_lite.drivers.cephfs.volumes.objects import Objects, namespace_of
-from manila_lite.drivers.cephfs.volumes.pools import Pools
-from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume
 from manila_lite.drivers.cephfs.volumes.trees import Trees
-from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.ids import vet_id
-from manila_lite.host.locks import Locks
 
 #: Seconds between two looks at a copy within a call, and until the next call.
 _LOOK, _LOOK_MOST, _LATER = 0.1, 0.5, 1.0
@@ -24,31 +23,17 @@ _ENDED_BADLY = ('failed', 'canceled')
 _HALF = 'half'
 
 
-class Shares:
-    """The shares of one backend. Safe for threads, if no two change the same share at once."""
+class Shares(ShareService):
+    """The shares of one backend."""
 
     #: Seconds for which a call waits for a copy. Then it is to be made again: a copy occupies no thread of the service.
     COPY_SECONDS = 1.0
 
-    def __init__(
-        self,
-        subvolumes: Subvolumes,
-        trees: Trees,
-        objects: Objects,
-        pools: Pools,
-        protocol: Protocol,
-        conf: CephfsOptions,
-        sizes: RecentSizes,
-        locks: Locks,
-    ):
-        self._subvolumes = subvolumes
+    def __init__(self, *used: Any, trees: Trees, objects: Objects, conf: CephfsOptions):
+        super().__init__(*used)
         self._trees = trees
         self._objects = objects
-        self._pools = pools
-        self._protocol = protocol
         self._conf = conf
-        self._sizes = sizes
-        self._locks = locks
 
     def vet(self, share: values.Share) -> None:
         """Check that the share can be on this backend.
@@ -233,6 +218,22 @@ class Shares:
             # It has just ended, one way or another.
             if refused.number not in (errno.EINVAL, errno.ENOENT, errno.EEXIST):
                 raise
+
+    # Access -----------------------------------------------------------------------------------
+
+    def update_access(
+        self, share: values.Share, rules: Sequence[values.AccessRule]
+    ) -> Mapping[str, values.RuleResult]:
+        """Put exactly these rules in force, also for open sessions. Returns a result for every rule."""
+        # An id that is let in while the share goes would be left in the cluster for ever.
+        with self._locks.of(share.id):
+            with tried_until_done(share.id):
+                subvolume = self._subvolumes.find(share)
+            if subvolume is None and rules:
+                raise errors.Final(
+                    f'Share {share.id}: its data is not in the file system {self._subvolumes.filesystem}.'
+                )
+            return self._protocol.apply(share, subvolume, rules) if subvolume else {}
 
     # Size -------------------------------------------------------------------------------------
 

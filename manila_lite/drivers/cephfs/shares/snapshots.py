@@ -80,6 +80,31 @@ class Snapshots:
         marks = self.marks(subvolume.name, name)
         return marks is not None and marks.get(SNAPSHOT, name) == snapshot.id
 
+    # Managing ---------------------------------------------------------------------------------
+
+    def manage(self, snapshot: values.Snapshot, options: Mapping[str, str]) -> values.ManagedSnapshot:
+        """Mark a snapshot of a managed share's subvolume as managed, by its name in the cluster, which it keeps."""
+        vet_id(snapshot.id)
+        if options:
+            raise errors.Final(f'There is no driver option {min(options)} for snapshots.')
+        share, name = snapshot.share, snapshot.provider_location or ''
+        subvolume = self._subvolumes.require(share)
+        marks = self.marks(subvolume.name, name) if SAFE_ID.fullmatch(name) else None
+        if marks is None:
+            raise errors.Final(
+                f'Share {share.id} has no snapshot {name!r} in the file system {self._subvolumes.filesystem}.'
+            )
+        if marks.get(SNAPSHOT, UNMANAGED) not in (UNMANAGED, snapshot.id):
+            raise errors.Final(f'Snapshot {name} is managed already.')
+        self.mark(subvolume.name, name, snapshot.id)
+        return values.ManagedSnapshot(share.size, name)
+
+    def unmanage(self, snapshot: values.Snapshot) -> None:
+        """Mark the snapshot as unmanaged, if it is this one."""
+        subvolume, name = self.find(snapshot)
+        if subvolume and name and name in (snapshot.id, name_of(snapshot)):
+            self.mark(subvolume.name, name, UNMANAGED)
+
     # Marks ------------------------------------------------------------------------------------
 
     def marks(self, subvolume: str, name: str) -> Mapping[str, str] | None:
@@ -104,8 +129,3 @@ class Snapshots:
 def name_of(snapshot: values.Snapshot) -> str:
     """Return the name that the snapshot has in the cluster, by its provider location."""
     return snapshot.provider_location or snapshot.id
-
-
-def is_unmanaged(marks: Mapping[str, str]) -> bool:
-    """Say whether the snapshot with these marks belongs to none of this service."""
-    return marks.get(SNAPSHOT, UNMANAGED) == UNMANAGED

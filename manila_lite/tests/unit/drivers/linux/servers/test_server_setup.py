@@ -6,7 +6,6 @@ import testtools
 
 from manila_lite import errors, values
 from manila_lite.drivers.linux.servers import notes
-from manila_lite.drivers.linux.servers.manage_servers import ManagedServers
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 
 
@@ -42,7 +41,6 @@ class ServersTest(testtools.TestCase):
         super().setUp()
         self.servers = _ShareServers(Path(self.useFixture(fixtures.TempDir()).path))
         self.setup = ServerSetup(self.servers, {'NFS': 2049})
-        self.managed = ManagedServers(self.servers, self.setup)
 
     def test_one_broken_server_does_not_keep_the_others_from_being_ensured(self):
         results = self.setup.ensure([values.ShareServer('broken'), values.ShareServer('well')])
@@ -53,12 +51,12 @@ class ServersTest(testtools.TestCase):
     def test_a_server_that_was_unmanaged_is_managed_under_another_id(self):
         old, new = values.ShareServer('old'), values.ShareServer('new')
         self.setup.set_up(old)
-        self.assertRaisesRegex(errors.Final, 'managed already', self.managed.addresses, new, 'old')
-        self.managed.unmanage(old)
-        self.assertEqual([], self.managed.addresses(new, 'old'))
+        self.assertRaisesRegex(errors.Final, 'managed already', self.setup.find, new, 'old')
+        self.setup.unmanage(old)
+        self.assertEqual([], self.setup.find(new, 'old'))
         for _ in range(2):
-            self.assertEqual({'namespace': 'manila-new'}, self.managed.manage(new, 'old'))
+            self.assertEqual({'namespace': 'manila-new'}, self.setup.manage(new, 'old'))
         self.assertEqual('old', notes.name(self.servers.folder('new')))
         self.assertRaisesRegex(
-            errors.Final, 'has no share server', self.managed.manage, values.ShareServer('third'), 'other'
+            errors.Final, 'has no share server', self.setup.manage, values.ShareServer('third'), 'other'
         )

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 from manila_lite import errors, values
-from manila_lite.drivers.linux.shares.group_snapshots import GroupSnapshots
 from manila_lite.drivers.linux.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.linux.shares.snapshots import Snapshots, provider_location
 from manila_lite.tests.unit.drivers.linux.shares import base
@@ -18,12 +17,7 @@ class OnDirectoryTest(base.ServiceTest):
         snapshots = Snapshots(self.storage, self.exports, self.qos, self.sizes)
         self.assertRaisesRegex(errors.Final, 'plain directory', snapshots.create, self.snapshot)
         self.assertRaisesRegex(errors.Final, 'not in the pool', snapshots.serve, self.snapshot, [])
-        self.assertRaisesRegex(
-            errors.Final,
-            'plain directory',
-            GroupSnapshots(self.storage, self.exports, self.qos, self.sizes).create,
-            [self.snapshot],
-        )
+        self.assertRaisesRegex(errors.Final, 'plain directory', snapshots.create_group, [self.snapshot])
         self.assertEqual([], self.server.calls)
 
     def test_managing_a_snapshot_is_refused(self):
