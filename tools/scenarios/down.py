@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from manila_lite.cmd import setup
 from manila_lite.drivers import load
+from manila_lite.tests import linux_teardown
 from scenarios import clients, leftovers, settings
 
 
@@ -47,9 +48,8 @@ def _release_pools(state, config, text, *, remove_data):
 
 
 def _tear_down(conf, name, *, remove_data):
-    load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name).teardown(
-        remove_data=remove_data
-    )
+    driver = load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name)
+    linux_teardown.tear_down(driver, remove_data=remove_data)
 
 
 def _end_gateway(state):

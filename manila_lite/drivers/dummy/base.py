@@ -8,9 +8,11 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+from oslo_utils import netutils
+
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations, report
+from manila_lite.drivers.dummy import report
 from manila_lite.drivers.dummy.knobs import Knobs
 from manila_lite.drivers.dummy.store import Records, ShareRecord, Store
 
@@ -122,8 +124,9 @@ class DummyBase(interface.ShareDriver):
 
     def _locations(self, share: values.Share, record: ShareRecord) -> list[values.ExportLocation]:
         if share.server and self.HANDLES_SHARE_SERVERS:
-            return locations.on_server(share.server, record)
-        return locations.of_backend(self.conf, record)
+            return on_server(share.server, record)
+        admin = self.conf.dummy_admin_export_ip
+        return locations(record, self.conf.dummy_export_ips, [admin] if admin else [])
 
     def _server_of(self, share: values.Share) -> str | None:
         """Return the id of the running share server of the share, or None on a backend without share servers.
@@ -135,3 +138,21 @@ class DummyBase(interface.ShareDriver):
         if share.server is None:
             raise errors.Final(f'Share {share.id} has no share server.')
         return self.store.server(share.server.id).id
+
+
+def on_server(server: values.ShareServer, share: ShareRecord) -> list[values.ExportLocation]:
+    """Return an export location for each address of the share's server."""
+    addresses = [allocation.ip_address for allocation in server.allocations]
+    users = len(addresses) - len(server.admin_allocations)
+    return locations(share, addresses[:users], addresses[users:])
+
+
+def locations(share: ShareRecord, users: Iterable[str], admins: Iterable[str]) -> list[values.ExportLocation]:
+    """Return an export location for each of these addresses, of users and of administrators."""
+    form = '\\\\{}\\{}' if share.proto == 'CIFS' else '{}:/shares/{}'
+    places = [(address, index == 0, False) for index, address in enumerate(users)]
+    places += [(address, False, True) for address in admins]
+    return [
+        values.ExportLocation(form.format(netutils.escape_ipv6(address), share.path), preferred, admin)
+        for address, preferred, admin in places
+    ]

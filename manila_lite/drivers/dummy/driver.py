@@ -9,7 +9,6 @@ from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import (
     backups,
-    manage_servers,
     manage_shares,
     options,
     replication,
@@ -24,7 +23,6 @@ from manila_lite.drivers.dummy.store import SnapshotRecord
 class DummyDriver(
     share_server_migration.DummyMigration,
     share_migration.DummyShareMigration,
-    manage_servers.DummyManaging,
     manage_shares.DummyShareManaging,
     replication.DummyReplication,
     backups.DummyBackups,
@@ -193,19 +191,6 @@ class DummyDriver(
 
     def read(self, share_id: str) -> str:
         return self.store.share(share_id).content
-
-    def lose_exports(self) -> None:
-        """Stop all share servers and drop all exports and rules, as a reboot would."""
-        with self.store.locked():
-            for server in self.store.servers.all():
-                server.running = False
-                self.store.servers.put(server)
-            for record in self.store.shares.all():
-                record.exported, record.rules = False, {}
-                self.store.shares.put(record)
-            for snapshot in self.store.snapshots.all():
-                snapshot.exported, snapshot.rules = False, {}
-                self.store.snapshots.put(snapshot)
 
     def _take_all(self, snapshots: Sequence[values.Snapshot]) -> dict[str, str | None]:
         sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}

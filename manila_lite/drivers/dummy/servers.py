@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface, networks
-from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.base import DummyBase, on_server
 from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ServerRecord
 
@@ -18,6 +17,7 @@ class DummyServers(
     interface.AddsSubnets,
     interface.TakesSubnetMetadata,
     interface.UpdatesSecurityServices,
+    interface.ManagesServers,
 ):
     """The part of the driver for share servers."""
 
@@ -65,11 +65,7 @@ class DummyServers(
         records = {share.id: self.store.shares.get(share.id) for share in shares}
         return values.ServerUpdate(
             details,
-            {
-                share_id: tuple(locations.on_server(joined, record))
-                for share_id, record in records.items()
-                if record
-            },
+            {share_id: tuple(on_server(joined, record)) for share_id, record in records.items() if record},
             self._mounted(joined, snapshots),
             pools={
                 share.id: record.pool
@@ -91,9 +87,7 @@ class DummyServers(
         for snapshot in snapshots:
             record, share = self.store.snapshots.get(snapshot.id), self.store.shares.get(snapshot.share.id)
             if record and share and record.exported:
-                exported[snapshot.id] = tuple(
-                    locations.on_server(server, dataclasses.replace(share, path=snapshot.id))
-                )
+                exported[snapshot.id] = tuple(on_server(server, dataclasses.replace(share, path=snapshot.id)))
         return exported
 
     @knobbed
@@ -172,6 +166,55 @@ class DummyServers(
             return values.ServerResult(self._set_up(server))
         except errors.Final as bad:
             return values.ServerResult(error=str(bad))
+
+    # Managing ---------------------------------------------------------------------------------
+
+    @knobbed
+    def find_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Sequence[str]:
+        with self.store.locked():
+            record = self._manageable(server, identifier)
+        return [address for addresses in record.addresses.values() for address in addresses]
+
+    @knobbed
+    def manage_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        networks.vet(server)
+        with self.store.locked():
+            record = self._manageable(server, identifier)
+            self.store.servers.put(
+                dataclasses.replace(
+                    record, id=server.id, name=identifier, ours=True, addresses=addresses_of(server)
+                )
+            )
+            for other in self._named(identifier):
+                if other.id != server.id:  # the old record; also in the repetition of a call that died
+                    self.store.servers.drop(other.id)
+        return details_of(server)
+
+    @knobbed
+    def unmanage_server(self, server: values.ShareServer) -> None:
+        with self.store.locked():
+            record = self.store.servers.get(server.id)
+            if record is None or not record.ours:
+                return
+            if left := sorted(share.id for share in self.store.shares.all() if share.server == server.id):
+                raise errors.Final(f'Share server {server.id} still exports {", ".join(left)}.')
+            record.ours = False
+            self.store.servers.put(record)
+
+    def _named(self, identifier: str) -> list[ServerRecord]:
+        return [record for record in self.store.servers.all() if (record.name or record.id) == identifier]
+
+    def _manageable(self, server: values.ShareServer, identifier: str) -> ServerRecord:
+        records = self._named(identifier)
+        if not records:
+            raise errors.Final(f'This backend has no share server {identifier}.')
+        if any(record.ours and record.id != server.id for record in records):
+            raise errors.Final(f'Share server {identifier} of this backend is managed already.')
+        return records[0]
 
 
 def details_of(server: values.ShareServer) -> dict[str, str]:

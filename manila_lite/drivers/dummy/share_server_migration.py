@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations
+from manila_lite.drivers.dummy.base import on_server
 from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.servers import DummyServers
 from manila_lite.drivers.dummy.store import Store
@@ -145,4 +145,4 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
         with self.store.locked():
             record = self.store.share(share.id)
             self._enforce(record, migration.rules.get(share.id, ()))
-        return tuple(locations.on_server(migration.target, record))
+        return tuple(on_server(migration.target, record))

@@ -208,8 +208,9 @@ class FileServer(abc.ABC):
 
         :raises CommandFailed: the server does not come up, with the end of its log; or it was stopped on purpose.
         """
-        if not self.missed:
-            return False
+        return self.missed and self._revive()
+
+    def _revive(self) -> bool:
         with self._life:
             if self._stopped:
                 raise CommandFailed(f'the {self.NAME} was stopped')

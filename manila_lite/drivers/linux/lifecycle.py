@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of a backend: its pool and file servers come up, are kept up, and go, perhaps to another host."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 
 from oslo_log import log
@@ -51,14 +50,6 @@ class LinuxLifecycle(FailsOver):
 
     def shutdown(self) -> None:
         self.services.copies.end_all()
-
-    def teardown(self, *, remove_data: bool = False) -> None:
-        """Stop and unmount everything of this backend; with ``remove_data``, delete its data too."""
-        self.services.protocol_servers.stop()
-        self.services.share_servers.halt()
-        self.services.pool.close(remove_data=remove_data)
-        if remove_data:
-            shutil.rmtree(self.services.state, ignore_errors=True)
 
     def report(self) -> Sequence[values.Pool]:
         """Return the one pool, and start file servers again that died.

@@ -18,6 +18,7 @@ from manila_lite.tests.compliance import (
     servers,
     share_migrations,
 )
+from manila_lite.tests.dummy_reboot import lose_exports
 
 
 class DummyBinding(base.Binding):
@@ -48,7 +49,7 @@ class DummyBinding(base.Binding):
         return {tuple(rule) for rule in record.rules.values()} if record and record.exported else set()
 
     def lose_power(self):
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         self.restart()
 
     def kill(self, method, args, moment):

@@ -34,6 +34,7 @@ from manila_lite.tests.compliance import (
     servers,
     share_migrations,
 )
+from manila_lite.tests.linux_teardown import tear_down
 
 _GIB = 1 << 30
 #: Bits of an entry in Ganesha's list of clients that say which access the client has.
@@ -62,7 +63,7 @@ class LinuxBinding(base.Binding):
 
     def _sweep(self) -> None:
         """Unmount also what a broken driver mounted in a wrong place."""
-        self.driver.teardown(remove_data=True)
+        tear_down(self.driver, remove_data=True)
         places = [line.split()[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
         for place in reversed(places):
             if place.startswith(f'{self.root}/'):
@@ -125,7 +126,7 @@ class LinuxBinding(base.Binding):
 
     def lose_power(self):
         """Simulate a reboot, and a file that a disk check moved away."""
-        self.driver.teardown()
+        tear_down(self.driver)
         next(self.state_dir.glob('**/exports.d/*.conf')).unlink()
         self.restart()
 
@@ -297,7 +298,7 @@ class LinuxOrigin:
             )
 
     def close_origin(self):
-        self.origin.teardown(remove_data=True)
+        tear_down(self.origin, remove_data=True)
 
     def left_of(self, migration):
         return sorted(

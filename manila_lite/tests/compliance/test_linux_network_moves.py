@@ -11,6 +11,7 @@ from manila_lite.drivers.linux.replication import peer_session
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests.compliance import base, test_linux
+from manila_lite.tests.linux_teardown import tear_down
 
 
 class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
@@ -110,7 +111,7 @@ class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
 
     def test_failed_cut_over_is_repeated_after_a_reboot(self):
         self.break_cut_over()
-        self.driver.teardown()
+        tear_down(self.driver)
         self.restart()
         self.assertTrue(self.driver.ensure_servers([self.migration.source])[self.migration.source.id].error)
         self.assertEqual(set(), self.addresses(self.migration.source))
@@ -119,7 +120,7 @@ class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
 
     def test_phase_one_survives_a_reboot(self):
         self.prepare()
-        self.driver.teardown()
+        tear_down(self.driver)
         self.restart()
         self.assertIsNone(self.driver.ensure_servers([self.migration.source])[self.migration.source.id].error)
         for share in self.migration.shares:

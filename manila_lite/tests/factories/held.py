@@ -7,7 +7,7 @@ import json
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite.db import models
-from manila_lite.drivers.dummy import locations
+from manila_lite.drivers.dummy.base import locations
 from manila_lite.drivers.dummy.store import ShareRecord
 
 
@@ -40,7 +40,7 @@ def make(services, driver, count, *, type_id=None, project='p', pool='pool1'):
                 'preferred': one.preferred,
                 'is_admin_only': one.is_admin_only,
             }
-            for position, one in enumerate(locations.of_backend(driver.conf, record))
+            for position, one in enumerate(locations(record, driver.conf.dummy_export_ips, []))
         ]
     now = timeutils.utcnow()
     with services.db.writer() as conn:

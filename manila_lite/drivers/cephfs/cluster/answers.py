@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers of a Ceph cluster to commands, and the exceptions for a refusal and for no answer."""
 
+import contextlib
 import dataclasses
 import errno
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from manila_lite import errors
@@ -21,6 +23,16 @@ class Refused(errors.ManilaLiteError):
         super().__init__(f'Ceph refused "{what}": {said or errno.errorcode.get(number, number)}')
         self.number = number
         self.said = said
+
+
+@contextlib.contextmanager
+def tolerated(*numbers: int) -> Iterator[None]:
+    """Leave the block, and go on behind it, if Ceph refuses a command with one of these numbers."""
+    try:
+        yield
+    except Refused as refused:
+        if refused.number not in numbers:
+            raise
 
 
 class Away(errors.ManilaLiteError):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.cluster.answers import tolerated
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 
 #: Clients of an export: addresses, and ``rw`` or ``ro`` for all of them. The first that matches a client counts.
@@ -81,12 +81,9 @@ class Exports:
 
     def find(self, pseudo: str) -> ClusterExport | None:
         """Return the export that clients mount by this path."""
-        try:
+        told = None
+        with tolerated(errno.ENOENT):
             told = self._ask('info', pseudo_path=pseudo)
-        except Refused as refused:
-            if refused.number != errno.ENOENT:
-                raise
-            return None
         return ClusterExport.of(told) if told else None
 
     def vet_room(self) -> None:
@@ -129,11 +126,8 @@ class Exports:
 
     def remove(self, pseudo: str) -> None:
         """Remove the export and its CephX id, if it is there."""
-        try:
+        with tolerated(errno.ENOENT):
             self._ask('rm', pseudo_path=pseudo)
-        except Refused as refused:
-            if refused.number != errno.ENOENT:
-                raise
 
     def _all(self) -> Sequence[Mapping[str, Any]]:
         """Return all exports of the cluster as the module tells them, whosever they are."""

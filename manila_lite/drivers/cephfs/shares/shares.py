@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manila_lite import errors, values
-from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.cluster.answers import Refused, tolerated
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.protocol import tried_until_done
 from manila_lite.drivers.cephfs.shares.share_service import ShareService
@@ -212,12 +212,9 @@ class Shares(ShareService):
                 return
 
     def _cancel(self, name: str) -> None:
-        try:
+        # It may just have ended, one way or another.
+        with tolerated(errno.EINVAL, errno.ENOENT, errno.EEXIST):
             self._subvolumes.ask_clone('cancel', name)
-        except Refused as refused:
-            # It has just ended, one way or another.
-            if refused.number not in (errno.EINVAL, errno.ENOENT, errno.EEXIST):
-                raise
 
     # Access -----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors, values
-from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.cluster.answers import Refused, tolerated
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.host.ids import SAFE_ID, vet_id
@@ -207,11 +207,8 @@ class Subvolumes:
 
     def unmark(self, name: str, key: str) -> None:
         """Delete a mark, if it is there."""
-        try:
+        with tolerated(errno.ENOENT):
             self.ask('metadata rm', name, key_name=key)
-        except Refused as refused:
-            if refused.number != errno.ENOENT:
-                raise
 
     def resize(self, name: str, size: int, *, shrink: bool = False) -> None:
         """Set the limit, in GiB. With ``shrink`` Ceph refuses one below what is used."""

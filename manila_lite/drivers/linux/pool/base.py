@@ -43,10 +43,6 @@ class Pool(abc.ABC):
         :raises CommandFailed: its file, device or directory is missing, or cannot be mounted.
         """
 
-    @abc.abstractmethod
-    def close(self, *, remove_data: bool = False) -> None:
-        """Unmount the pool; with ``remove_data``, delete its data too."""
-
     def share(self, share_id: str) -> Path:
         return self.root / 'shares' / share_id
 

@@ -2,7 +2,6 @@
 """A btrfs file system as a pool: each share is a subvolume with its own limit."""
 
 import os
-import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -100,26 +99,11 @@ class BtrfsPool(base.Pool):
         run('mkfs.btrfs', '--quiet', '--force', str(draft))
         draft.rename(self._source)
 
-    def close(self, *, remove_data: bool = False) -> None:
-        """Unmount the pool and free its loop device. Other data on a block device stays."""
-        on_device = self._source.is_block_device()
-        if remove_data and on_device:
-            self._remove_data()
+    def close(self) -> None:
+        """Unmount the pool and free its loop device."""
         mounts.unmount(self.root)
-        if not on_device:
+        if not self._source.is_block_device():
             mounts.detach(self._source)
-            if remove_data:
-                self._source.unlink(missing_ok=True)
-                self._image_draft.unlink(missing_ok=True)
-
-    def _remove_data(self) -> None:
-        """Delete all shares, snapshots and copies, if the pool is mounted."""
-        if not mounts.is_mounted(self.root):
-            return
-        for name in ('shares', 'snapshots', 'backups'):
-            for path in (self.root / name).glob('*'):
-                btrfs.delete(path)
-        shutil.rmtree(self.root / 'left', ignore_errors=True)
 
     def capacity(self) -> tuple[float, float]:
         """Return total and free GiB; for a sparse file, limited by the free space of the file system that it is in.

@@ -5,8 +5,6 @@ It is served over CIFS only. An NFS client names files by handles, and the handl
 file system, perhaps that of the host. See ``protocols/handle_guard.py``.
 """
 
-import contextlib
-import shutil
 from pathlib import Path
 
 from manila_lite.drivers.linux.pool import base
@@ -31,12 +29,6 @@ class Directory(base.Pool):
         if not (self.root / 'shares').is_dir():
             raise CommandFailed(f'{self.root} is not the directory of the pool; is a mount missing there?')
         return ()
-
-    def close(self, *, remove_data: bool = False) -> None:
-        if remove_data:
-            with contextlib.suppress(CommandFailed, OSError):
-                trees.remove(self.root / 'shares')
-            shutil.rmtree(self.root / 'left', ignore_errors=True)
 
     def create(self, share_id: str, size: int) -> None:
         self.share(share_id).mkdir(exist_ok=True)

@@ -42,7 +42,6 @@ class SharedPool(BtrfsPool):
         again = self._keeper.hold() and was_mounted
         return (*((_GUARDED_AGAIN,) if again else ()), *super().ensure())
 
-    def close(self, *, remove_data: bool = False) -> None:
-        if remove_data:
-            self._remove_data()
+    def close(self) -> None:
+        """Let go of the pool."""
         self._keeper.release()

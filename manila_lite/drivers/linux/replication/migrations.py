@@ -26,7 +26,8 @@ from manila_lite.host.ids import SAFE_ID
 
 LOG = log.getLogger(__name__)
 
-_AWAY = (errors.Final, CommandFailed, OSError)
+#: Errors that may mean that the source cannot be reached.
+AWAY = (errors.Final, CommandFailed, OSError)
 
 Migration = TypeVar('Migration', values.ShareMigration, values.ServerMigration)
 
@@ -86,7 +87,7 @@ class Migrations(abc.ABC, Generic[Migration]):
             copy = self._copy(migration)
             with copy.session() as session:
                 copy.inspect_source(session)
-        except _AWAY as bad:
+        except AWAY as bad:
             return f'{migration.source_host}: {bad}'
         free = self._storage.pool.capacity()[1]
         if copy.total > free * GIB:
@@ -153,12 +154,12 @@ def must_be_ids(*resource_ids: Any) -> None:
 
 
 def tidy(copy: BtrfsCopy) -> None:
-    """Delete the copy's data. If the source cannot be reached, its part goes when the server there is torn down."""
+    """Delete the copy's data. If the source cannot be reached, its part goes with the share server there."""
     if not copy.begun:
         return
     try:
         with copy.session() as session:
             copy.clear(session)
-    except _AWAY as bad:
-        LOG.warning('The copied data stay at the source until the share server there is deleted: %s', bad)
+    except AWAY as bad:
+        LOG.warning('The copied data stay at the source, which cannot be reached: %s', bad)
     copy.clear_here()

@@ -7,7 +7,6 @@ While the folder of the copy exists the share here is a replica. A promotion fre
 that no write is acknowledged any more, brings the last round, and deletes the folder.
 """
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.drivers.linux.replication import peer_session, transfer_folder
-from manila_lite.drivers.linux.replication.migrations import must_be_ids
+from manila_lite.drivers.linux.replication import migrations, peer_session, transfer_folder
 from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.exports import ShareExports
@@ -31,8 +29,6 @@ LOG = log.getLogger(__name__)
 
 TYPES = frozenset({'readable', 'dr'})
 _IN_SYNC, _OUT_OF_SYNC = 'in_sync', 'out_of_sync'
-#: Errors that may mean that the active replica cannot be reached.
-_AWAY = (errors.Final, CommandFailed, OSError)
 
 
 class ShareReplicas:
@@ -94,7 +90,7 @@ class ShareReplicas:
                 pool.keep_snapshot(snapshot_id, received.at(snapshot_id))
             btrfs.sync(pool.root)
         self._access.update(replica.share, replica.rules)
-        self._release(copy)
+        migrations.tidy(copy)
         kept = {
             snapshot.id: provider_location(snapshot.id)
             for snapshot in replica.snapshots
@@ -106,13 +102,13 @@ class ShareReplicas:
         """Delete the share like any other, with its snapshots and the data of its copy."""
         self._delete_snapshots(replica)
         self._shares.delete(replica.share)
-        self._release(self._copy(replica))
+        migrations.tidy(self._copy(replica))
 
     # Pieces -----------------------------------------------------------------------------------
 
     def _copy(self, replica: values.Replica) -> BtrfsCopy:
         snapshot_ids = [snapshot.id for snapshot in replica.snapshots]
-        must_be_ids(replica.id, replica.active.id, *snapshot_ids)
+        migrations.must_be_ids(replica.id, replica.active.id, *snapshot_ids)
         try:
             command: Sequence[str] = peer_session.command(replica.active_host, self._conf)
         except peer_session.Unknown as unknown:
@@ -133,7 +129,7 @@ class ShareReplicas:
                     session.ask('freeze', share=replica.active.id)
                     frozen = True
                 copy.round(session)
-        except _AWAY as bad:
+        except migrations.AWAY as bad:
             if frozen:
                 raise CommandFailed(f'the last changes of {replica.active.id} did not arrive: {bad}') from bad
             LOG.warning(
@@ -207,11 +203,3 @@ class ShareReplicas:
             tuple(locations),
             {snapshot.id: None for snapshot in replica.snapshots if snapshot.id in kept},
         )
-
-    def _release(self, copy: BtrfsCopy) -> None:
-        """Delete the copy's data here, and at the source if it can be reached."""
-        if not copy.begun:
-            return
-        with contextlib.suppress(*_AWAY), copy.session() as session:
-            copy.clear(session)
-        copy.clear_here()

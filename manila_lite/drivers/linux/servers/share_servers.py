@@ -244,9 +244,3 @@ class ShareServers:
         if folder.exists():
             (protocol_servers or self._new_protocol_servers(server_id)).stop()
         namespace.delete()
-
-    def halt(self) -> None:
-        """Stop all servers; their exports are remembered."""
-        for folder in sorted(self._state.glob('*')):
-            with self._lock(folder.name):
-                self._halt(folder.name)

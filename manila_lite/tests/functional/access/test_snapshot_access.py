@@ -2,6 +2,7 @@
 """Access rules of snapshots, from the API to the backend."""
 
 from manila_lite.db import models
+from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.migrations import test_share_migration
 
@@ -117,7 +118,7 @@ class SnapshotAccess(base.ServiceTest):
         snapshot = self.snapshot()
         self.allow(snapshot, '10.0.0.5')
         self.settled(snapshot, {'10.0.0.5': 'active'})
-        self.service.managers['alpha'].driver.lose_exports()
+        lose_exports(self.service.managers['alpha'].driver)
         self.assertEqual([], self.in_force(snapshot))
         self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
         self.granted(snapshot, [('10.0.0.5', 'ro')])

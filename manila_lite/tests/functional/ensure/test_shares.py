@@ -16,6 +16,7 @@ from manila_lite.db.queries import messages
 from manila_lite.manager.plans import ensure, ensure_results
 from manila_lite.manager.runtime import startup
 from manila_lite.operation_data.ensure import INTERVAL, RETRY
+from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base, manage
 from manila_lite.tests.services import hearing
 
@@ -217,7 +218,7 @@ class Run(Quiet):
         idents = self.shares(2)
         self.admin.action(idents[0], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
         self.admin.wait(f'/shares/{idents[0]}', 'share', 'active', field='access_rules_status')
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         found = self.ensure()
         self.assertEqual(
             ('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total'])
@@ -346,7 +347,7 @@ class Run(Quiet):
         self.patch(ensure_results, '_REPAIRS', 2)
         self.small_batches()
         self.shares(4)
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         found = self.ensure()
         ended = heard.wait('share.ensure.end', request_id=found['request_id'])['payload']
         self.assertEqual((4, 2), (ended['repaired'], len(ended['repairs'])))
@@ -544,7 +545,7 @@ class Interrupted(EnsureTest):
                 .values(status='ensuring')
             )
             conn.execute(models.services.update().where(models.services.c.host == HOST).values(ensuring=True))
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         self.service.start()
         self.admin.wait(f'/shares/{share_id}', 'share', 'available')
         self.idle()
@@ -559,7 +560,7 @@ class Interrupted(EnsureTest):
         with self.service.services.db.writer() as conn:
             for resource_id, status in ((grows, 'extending'), (new, 'creating')):
                 conn.execute(table.update().where(table.c.share_id == resource_id).values(status=status))
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         self.service.start()
         base.eventually(lambda: self.driver.store.share(self.instance(grows)).exported, 'it is not served')
         self.assertEqual(self.instance(grows), self.driver.store.calls('ensure_shares')[-1][1])
@@ -583,7 +584,7 @@ class Interrupted(EnsureTest):
         self.override('ensure_interval', 0.2, 'alpha')
         self.restart()
         self.idle()
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         base.eventually(lambda: self.driver.store.share(self.instance(instance_id)).exported, 'nobody looks')
         self.assertEqual(['available'], self.statuses([instance_id]))
 
@@ -609,7 +610,7 @@ class Interrupted(EnsureTest):
     def test_failed_run_at_start_is_repeated_until_it_succeeds(self):
         [instance_id] = self.shares(1)
         self.service.stop()
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         self.driver.knobs.turn('ensure_shares:fail_final@times=4')  # more often than one run tries
         self.service.start()
         base.eventually(
@@ -780,7 +781,7 @@ class Part(Quiet):
 
     def test_one_share_is_repaired_and_no_other(self):
         mine, other = self.shares(2)
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         found = self.begun(share_id=mine)
         self.assertEqual(
             ('done', 1, 1), (found['state'], found['progress']['done'], found['progress']['total'])
@@ -812,7 +813,7 @@ class Part(Quiet):
 
     def test_dry_run_changes_nothing_and_says_what_would_be_repaired(self):
         lost, gone, well = self.shares(3)
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         self.begun(share_id=well)
         with self.driver.store.locked():
             self.driver.store.shares.drop(self.instance(gone))
@@ -853,7 +854,7 @@ class Part(Quiet):
 
     def test_command_prints_what_would_be_repaired_and_then_repairs_it(self):
         [share_id] = self.shares(1)
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         config = self.service.state / 'manila_lite.conf'
         for more, exported, words in (
             (['--dry-run'], False, 'would be repaired: It was not exported.'),

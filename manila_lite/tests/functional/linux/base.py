@@ -18,6 +18,7 @@ from manila_lite import values
 from manila_lite.drivers import load
 from manila_lite.host import mounts
 from manila_lite.tests import nfs_client, waiting
+from manila_lite.tests.linux_teardown import tear_down
 
 _PROGRAMS = {
     'ganesha.nfsd': 'nfs-ganesha',
@@ -160,7 +161,7 @@ class LinuxTest(testtools.TestCase):
             f'linux_export_ips = {cls.fabric.v6("nas")},{cls.fabric.v4("nas")}\n{cls.OPTIONS}'
         )
         cls.driver = cls.make()
-        cls.addClassCleanup(lambda: cls.driver.teardown(remove_data=True))
+        cls.addClassCleanup(lambda: tear_down(cls.driver, remove_data=True))
         cls.driver.setup()
 
     @classmethod

@@ -22,6 +22,7 @@ from manila_lite.host_copy import share_moves
 from manila_lite.host_copy.clients import Side
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base
+from manila_lite.tests.linux_teardown import close
 
 _PEER = """[DEFAULT]
 host = test
@@ -142,7 +143,7 @@ class MoveTest(testtools.TestCase):
     def made_shares(self):
         """Return the folders of both shares, on btrfs."""
         pool = BtrfsPool(self.state / 'pool', self.state / 'pool.img', 4)
-        self.addCleanup(pool.close, remove_data=True)
+        self.addCleanup(close, pool, remove_data=True)
         pool.open()
         for name in ('source', 'target'):
             pool.create(name, 1)
@@ -191,7 +192,7 @@ class StreamTest(testtools.TestCase):
             for name in ('origin', 'target')
         )
         for pool in (self.origin, self.pool):
-            self.addCleanup(pool.close, remove_data=True)
+            self.addCleanup(close, pool, remove_data=True)
             pool.open()
         self.origin.create('s', 1)
         self.share = self.origin.share('s')

@@ -19,6 +19,7 @@ from manila_lite.drivers import load
 from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests import nfs_client, waiting
 from manila_lite.tests.functional.linux import base
+from manila_lite.tests.linux_teardown import tear_down
 
 SUBNETS = {
     'four': {
@@ -176,7 +177,7 @@ class ServerTest(testtools.TestCase):
         cls.machine = Machine()
         cls.addClassCleanup(cls.machine.clear)
         cls.driver = cls.machine.driver(more=cls.OPTIONS)
-        cls.addClassCleanup(lambda: cls.driver.teardown(remove_data=True))
+        cls.addClassCleanup(lambda: tear_down(cls.driver, remove_data=True))
         cls.driver.setup()
         cls.server = cls.machine.server('four', 'six')
         cls.driver.setup_server(cls.server)

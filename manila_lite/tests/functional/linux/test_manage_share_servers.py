@@ -8,6 +8,7 @@ from oslo_utils import uuidutils
 
 from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests.functional.linux import server_base
+from manila_lite.tests.linux_teardown import tear_down
 
 
 class Managed(server_base.ServerTest):
@@ -65,7 +66,7 @@ class Managed(server_base.ServerTest):
         self.machine.plug('keeper', bridge_of(admin), f'{server_base.address("more", 101)}/25')
         self.addCleanup(self.machine.unplug, 'keeper')
         self.serves(share, admin)
-        self.driver.teardown()
+        tear_down(self.driver)
         type(self).driver = self.machine.driver()
         self.driver.setup()
         for server in (self.server, self.new):
@@ -87,7 +88,7 @@ class Managed(server_base.ServerTest):
 
     def test_unmanaged_server_is_managed_under_a_new_id_after_a_reboot(self):
         self.driver.unmanage_server(self.old)
-        self.driver.teardown()
+        tear_down(self.driver)
         type(self).driver = self.machine.driver()
         self.driver.setup()
         self.assertIsNone(self.driver.ensure_servers([self.server])[self.server.id].error)

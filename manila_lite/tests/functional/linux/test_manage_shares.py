@@ -10,6 +10,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, values
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.tests.functional.linux import base, cifs_base
+from manila_lite.tests.linux_teardown import tear_down
 
 
 class _Managed(base.LinuxTest):
@@ -114,7 +115,7 @@ class ManagedSubvolumes(_Managed):
         self.works('one', share, 'write', 'f', 'mine')
         self.driver.unmanage_share(share)
         self.refused('NOENT', 'one', share, 'read', 'f')
-        self.driver.teardown()
+        tear_down(self.driver)
         type(self).driver = self.make()
         self.driver.setup()
         self.refused('NOENT', 'one', share, 'read', 'f')

@@ -12,6 +12,7 @@ import testtools
 from manila_lite import errors
 from manila_lite.drivers.linux.pool import btrfs, btrfs_pool, directory
 from manila_lite.tests.functional.linux import base
+from manila_lite.tests.linux_teardown import close
 
 
 class Btrfs(testtools.TestCase):
@@ -25,7 +26,7 @@ class Btrfs(testtools.TestCase):
         cls.root = Path(tempfile.mkdtemp(prefix='ml-pool-'))
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.pool = btrfs_pool.BtrfsPool(cls.root / 'mnt', cls.root / 'pool.img', 1)
-        cls.addClassCleanup(cls.pool.close, remove_data=True)
+        cls.addClassCleanup(close, cls.pool, remove_data=True)
         cls.pool.open()
 
     def leave(self, path, content):

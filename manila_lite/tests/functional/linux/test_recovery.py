@@ -12,6 +12,7 @@ import fixtures
 from manila_lite import values
 from manila_lite.host import mounts
 from manila_lite.tests.functional.linux import base
+from manila_lite.tests.linux_teardown import tear_down
 
 
 class Recovery(base.ShareTest):
@@ -57,7 +58,7 @@ class Recovery(base.ShareTest):
 
     def test_shares_are_served_again_after_a_reboot(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        self.driver.teardown()
+        tear_down(self.driver)
         self.assertFalse(mounts.is_mounted(self.driver.services.pool.root))
         self.assertIsNone(mounts.loop_of(self.state / 'pool.img'))
         type(self).driver = self.make()
@@ -75,7 +76,7 @@ class Recovery(base.ShareTest):
     def test_rules_survive_losing_the_export_files(self):
         for file in (self.state / 'state' / 'exports.d').glob('*'):
             file.unlink()
-        self.driver.teardown()
+        tear_down(self.driver)
         type(self).driver = self.make()
         self.driver.setup()
         self.refused('NOENT', 'one', self.made, 'list')
@@ -97,7 +98,7 @@ class Recovery(base.ShareTest):
         self.works('one', named, 'write', 'g', 'hello')
         for file in (self.state / 'state' / 'exports.d').glob('*'):
             file.unlink()
-        self.driver.teardown()
+        tear_down(self.driver)
         type(self).driver = self.make()
         self.driver.setup()
         rules = (values.AccessRule('r', 'ip', *self.rule),)
@@ -112,7 +113,7 @@ class Recovery(base.ShareTest):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
         pool = self.driver.services.pool
-        self.driver.teardown()
+        tear_down(self.driver)
         self.driver.services.pool.open()
         pool.share(self.made.id).rename(pool._old(self.made.id))
         type(self).driver = self.make()
@@ -187,7 +188,7 @@ class Recovery(base.ShareTest):
             'load.make("linux", "linux", "h@linux", conf, pathlib.Path(sys.argv[1], "state")).setup()\n'
             'print("up", flush=True); sys.stdin.read()'
         )
-        self.driver.teardown()
+        tear_down(self.driver)
         manager = subprocess.Popen(
             [sys.executable, '-c', script, str(self.state)],
             stdin=subprocess.PIPE,
@@ -226,7 +227,7 @@ class Recovery(base.ShareTest):
     def test_other_shares_are_served_beside_a_torn_export_file(self):
         torn = self.share()
         self.works('one', self.made, 'write', 'f', 'hello')
-        self.driver.teardown()
+        tear_down(self.driver)
         file = self.state / 'state' / 'exports.d' / f'{torn.id}.conf'
         file.write_text(file.read_text()[:-30])
         file.with_name('empty.conf').touch()

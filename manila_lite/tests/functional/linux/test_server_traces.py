@@ -9,13 +9,14 @@ from manila_lite import errors, values
 from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import base, server_base
+from manila_lite.tests.linux_teardown import tear_down
 
 
 class ServerTraces(server_base.MachineTest):
     def setUp(self):
         super().setUp()
         self.driver = self.machine.driver()
-        self.addCleanup(lambda: self.driver.teardown(remove_data=True))
+        self.addCleanup(lambda: tear_down(self.driver, remove_data=True))
         self.driver.setup()
         self.before = self.machine.traces()
 
@@ -78,7 +79,7 @@ class ServerTraces(server_base.MachineTest):
 
     def test_shared_fabric_is_kept_until_both_backends_are_torn_down(self):
         other = self.machine.driver(state='other')
-        self.addCleanup(lambda: other.teardown(remove_data=True))
+        self.addCleanup(lambda: tear_down(other, remove_data=True))
         other.setup()
         servers = [self.machine.server('four', host=host) for host in (5, 6)]
         for driver, server in zip((self.driver, other), servers, strict=True):
@@ -88,5 +89,5 @@ class ServerTraces(server_base.MachineTest):
         self.assertEqual(2, len(self.links()))
         other.teardown_server(servers[1])
         self.assertEqual(set(), self.links())
-        other.teardown(remove_data=True)
+        tear_down(other, remove_data=True)
         self.assertEqual(self.before, self.machine.traces())

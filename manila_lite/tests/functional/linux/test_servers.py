@@ -6,6 +6,7 @@ import json
 
 from manila_lite import errors, values
 from manila_lite.tests.functional.linux import base, server_base
+from manila_lite.tests.linux_teardown import tear_down
 from manila_lite.tests.nfs_writer import Writer
 
 FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
@@ -71,7 +72,7 @@ class Families(server_base.ServerTest):
         rules = (values.AccessRule('r', 'ip', server_base.address('six', 101), 'rw'),)
         self.driver.update_access(share, rules)
         self.works('one6', SIX, share, 'write', 'f', 'before')
-        self.driver.teardown()
+        tear_down(self.driver)
         self.assertFalse([name for name in self.machine.traces() if name.startswith('manila-')])
         type(self).driver = self.machine.driver()
         self.driver.setup()

@@ -16,6 +16,7 @@ from manila_lite import errors, values
 from manila_lite.drivers import load
 from manila_lite.host import mounts
 from manila_lite.tests.functional.linux import base
+from manila_lite.tests.linux_teardown import tear_down
 
 
 class Traces(testtools.TestCase):
@@ -44,7 +45,7 @@ class Traces(testtools.TestCase):
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[str(file)])
         driver = load.make('linux', 'linux', 'test@linux', conf, self.root / state)
-        self.addCleanup(lambda: driver.teardown(remove_data=True))
+        self.addCleanup(lambda: tear_down(driver, remove_data=True))
         return driver
 
     def traces(self):
@@ -77,19 +78,19 @@ class Traces(testtools.TestCase):
         driver = self.make()
         self.used(driver)
         self.assertEqual(5, len(self.traces()), self.traces())  # pool, share, loop device, two daemons
-        driver.teardown()
+        tear_down(driver)
         self.assertEqual([], self.traces())
         self.assertTrue((self.root / 'pool.img').exists())
         (self.root / 'pool.img.new').touch()  # of a set-up that was killed
-        driver.teardown(remove_data=True)
-        driver.teardown(remove_data=True)
+        tear_down(driver, remove_data=True)
+        tear_down(driver, remove_data=True)
         self.assertEqual(['conf'], os.listdir(self.root))
 
     def test_teardown_leaves_nothing_even_while_a_file_is_open(self):
         driver = self.make()
         share = self.used(driver)
         with (driver.services.protocol_servers.of('NFS').mount_point(share.id) / 'busy').open('w'):
-            driver.teardown(remove_data=True)
+            tear_down(driver, remove_data=True)
             self.assertFalse([line for line in self.traces() if 'loop' not in line])
         self.assertEqual([], self.traces())
 
@@ -104,7 +105,7 @@ class Traces(testtools.TestCase):
         self.assertIn(device, str(refused))
         base.command('mkfs.btrfs', '--quiet', device)
         self.used(driver)
-        driver.teardown(remove_data=True)
+        tear_down(driver, remove_data=True)
         driver.setup()
         self.assertFalse(driver.services.pool.share('a-share').exists())
 
@@ -129,7 +130,7 @@ class Traces(testtools.TestCase):
             share = self.used(driver)
             driver.update_access(share, [])
             self.assertEqual(5, len(self.traces()), self.traces())
-            driver.teardown(remove_data=True)
+            tear_down(driver, remove_data=True)
             self.assertEqual([], self.traces())
 
     def test_pool_reports_no_more_space_than_its_host_has(self):

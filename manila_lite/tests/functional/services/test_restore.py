@@ -9,6 +9,7 @@ import testtools
 from manila_lite.db.queries import services
 from manila_lite.manager.plans import ensure
 from manila_lite.tests import fixtures, waiting
+from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base
 
 
@@ -98,7 +99,7 @@ class Restore(base.ServiceTest):
 
     def restart(self, knob):
         self.service.stop()
-        self.service.managers['alpha'].driver.lose_exports()
+        lose_exports(self.service.managers['alpha'].driver)
         self.service.knob('alpha', knob)
         self.service.start()
 

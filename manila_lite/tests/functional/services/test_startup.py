@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Restarts of a share manager: it exports its shares again, and grants no access that was denied meanwhile."""
 
+from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base
 
 
@@ -34,7 +35,7 @@ class Startup(base.ServiceTest):
 
     def restart(self):
         self.service.stop()
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         self.service.start()
 
     def test_exports_and_access_rules_are_restored_after_a_restart(self):
@@ -55,7 +56,7 @@ class Startup(base.ServiceTest):
         doomed = self.rule(caller, share, '10.0.0.2')
         instance = self.instance(share)
         self.service.stop()
-        self.driver.lose_exports()
+        lose_exports(self.driver)
         before = len(self.driver.store.calls('ensure_shares'))
         self.service.knob('alpha', 'ensure_shares:hang')
         self.service.start()

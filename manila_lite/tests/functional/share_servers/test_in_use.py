@@ -4,6 +4,7 @@
 from manila_lite import context, doctor, values
 from manila_lite.db import models
 from manila_lite.db.queries import allocations, share_server_queries
+from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base, served
 from manila_lite.workflow import ensure
 
@@ -341,7 +342,7 @@ class InError(served.ServedTest):
 
     def halt(self):
         """Stop the server and its exports, as the host does when it goes down."""
-        self.manager.driver.lose_exports()
+        lose_exports(self.manager.driver)
 
     def restarted(self):
         """Have the backend restore its servers and shares, as after a start. Return the operation."""

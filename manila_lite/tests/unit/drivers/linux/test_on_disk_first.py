@@ -58,7 +58,6 @@ class OrderTest(base.ReplicationTest):
             (ShareAccess, 'update'),
             (migrations, 'tidy'),
             (share_server_migration, 'serve'),
-            (ShareReplicas, '_release'),
             (ShareBackups, 'land'),
         ):
             self.note_of(owner, name, RELIED_ON, values.MigratedServer({}, {}, {}))

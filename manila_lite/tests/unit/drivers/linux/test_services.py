@@ -23,6 +23,7 @@ from manila_lite.drivers.linux.services import Services
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.commands import CommandFailed
+from manila_lite.tests.linux_teardown import tear_down
 
 
 class ServicesTest(testtools.TestCase):
@@ -85,7 +86,7 @@ class ServicesTest(testtools.TestCase):
         driver = LinuxDriver(self.backend())
         driver.services.pool.open()
         driver.services.pool.create('a', 1)
-        driver.teardown(remove_data=True)
+        tear_down(driver, remove_data=True)
         self.assertEqual([], list(self.root.glob('**/a')))
 
     def test_report_of_a_directory_lacks_snapshots_and_size_limits(self):
