@@ -31,6 +31,17 @@ _END_SECONDS = 10.0
 LETTERS = 100
 #: Names of mount options with secrets. Those that name a file or a kind of login, as credentials and sec do, are none.
 _SECRET = re.compile(r'(?i)pass|pwd|secret|token|key(?!ring)')
+#: The message for the user, by the error that ended a copy. ``keeper``: its target, in words; ``option``: that of ``ratio``.
+_WHY = (
+    (messages.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
+    (
+        messages.TooDeep,
+        'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.',
+    ),
+    (messages.TooMany, 'There are too many files: the list of their attributes takes more than 1 GiB.'),
+    (messages.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share ({option}).'),
+    (messages.NoRoom, 'There is not enough space for all files: {keeper} is full.'),
+)
 #: Returns why a copy failed for good, for people, by the copy and the number of failures.
 Explain = Callable[[rsync.Copy, int], str]
 
@@ -209,6 +220,13 @@ def names_in(folder: Path) -> frozenset[str]:
     with contextlib.suppress(OSError):
         return frozenset(filter(SAFE_ID.fullmatch, (name.partition('.')[0] for name in os.listdir(folder))))
     return frozenset()
+
+
+def explained(copy: rsync.Copy, otherwise: str, **words: object) -> str:
+    """Return why the copy failed for good, with the first paths. ``otherwise``: the text for other errors."""
+    paths = not_copied(copy.messages.failed)
+    why = next((why for kind, why in _WHY if isinstance(copy.error, kind)), otherwise)
+    return f'{why.format(**words)} {paths}'.rstrip()
 
 
 def not_copied(failed: Mapping[str, str]) -> str:

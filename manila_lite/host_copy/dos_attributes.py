@@ -45,10 +45,6 @@ _TOO_LONG = 128 + signal.SIGXFSZ
 _END = b'\n\n'
 
 
-class TooMany(messages.Hopeless):
-    """The list of all files with their attributes is too long."""
-
-
 class Messages(messages.Messages):
     """Those of getfattr and setfattr as well."""
 
@@ -79,7 +75,7 @@ class CifsCopy(rsync.Copy):
         limited = ('prlimit', f'--fsize={_MOST}', *sandbox.words(place, *words))
         status, said, _ = self._attend(self._begin(limited, **where))
         if status == _TOO_LONG:
-            raise TooMany(f'{words[0]}: more than {_MOST} bytes')
+            raise messages.TooMany(f'{words[0]}: more than {_MOST} bytes')
         if self.messages.failed or status not in _ENDS or _SANDBOX in said:
             raise CommandFailed(f'{words[0]}: attributes of files cannot be copied (exit status {status})')
 

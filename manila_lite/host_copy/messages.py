@@ -45,6 +45,10 @@ class TooDeep(Hopeless):
     """Directories are in each other deeper than rsync goes, or have too long a path."""
 
 
+class TooMany(Hopeless):
+    """The list of all files with their attributes is too long."""
+
+
 class TooMuch(Hopeless):
     """Files say that they hold more than they may."""
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, ClassVar
 
+from oslo_utils import units
+
 from manila_lite.host import sandbox, trees
 from manila_lite.host.commands import ENV, CommandFailed
 from manila_lite.host_copy import special_files
@@ -286,3 +288,8 @@ def at_rate(mebibytes: float) -> tuple[str, ...]:
 def without(names: Iterable[str]) -> tuple[str, ...]:
     """Return how to leave out the files and directories of these names, wherever they are."""
     return tuple(f'--exclude={name}' for name in names)
+
+
+def apparent(size: int, ratio: float) -> int | None:
+    """Return the limit for the sum of the apparent file sizes of a share of ``size`` GiB, in bytes; None for no limit."""
+    return int(ratio * max(size, 1) * units.Gi) or None

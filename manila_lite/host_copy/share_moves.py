@@ -20,33 +20,16 @@ from oslo_utils import uuidutils
 from manila_lite import errors, values
 from manila_lite.host import durable
 from manila_lite.host.commands import ENV, CommandFailed
-from manila_lite.host_copy import dos_attributes, exports, messages, rsync
+from manila_lite.host_copy import exports, rsync
 from manila_lite.host_copy.clients import CLIENTS, Admitted, Client, Side, protocol_of
-from manila_lite.host_copy.copies import LETTERS, Copies, not_copied
+from manila_lite.host_copy.copies import LETTERS, Copies, explained
 
 LOG = log.getLogger(__name__)
 
-_GIB = 1 << 30
 #: The programs that each copy needs, and their packages.
 _PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'mount': 'mount'}
 #: Letters of the name of this process in ids.
 _NAME_LETTERS = 12
-#: The reason for people, by the error that ended the copy.
-_WHY = (
-    (messages.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
-    (
-        messages.TooDeep,
-        'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.',
-    ),
-    (dos_attributes.TooMany, 'There are too many files: the list of their attributes takes more than 1 GiB.'),
-    (
-        messages.TooMuch,
-        'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).',
-    ),
-    (messages.NoRoom, 'There is not enough space for all files: the destination is full.'),
-)
-
-
 #: What mount(8) says if the server can be reached, and does not admit this host.
 _CLOSED = re.compile(r'(?i)access denied|permission denied|no such file or directory|mount error\((?:2|13)\)')
 
@@ -164,7 +147,7 @@ class ShareMoves(Copies):
                 *rsync.at_rate(self._conf.data_copy_bandwidth_limit),
                 *self._ignored,
                 vet=not os.listdir(places[1]),
-                at_most=self._at_most(source.share),
+                at_most=rsync.apparent(source.share.size, self._conf.data_copy_apparent_ratio),
             ),
         )
 
@@ -230,15 +213,15 @@ class ShareMoves(Copies):
 
         return self.poll(move_id, begin, self._explain)
 
-    def _at_most(self, share: values.Share) -> int | None:
-        return int(self._conf.data_copy_apparent_ratio * max(share.size, 1) * _GIB) or None
-
     def _explain(self, copy: rsync.Copy, times: int) -> str:
-        why = next(
-            (why for kind, why in _WHY if isinstance(copy.error, kind)), 'The copy broke {times} times.'
+        return explained(
+            copy,
+            'The copy broke {times} times.',
+            keeper='the destination',
+            times=times,
+            ratio=self._conf.data_copy_apparent_ratio,
+            option='data_copy_apparent_ratio',
         )
-        why = why.format(times=times, ratio=self._conf.data_copy_apparent_ratio)
-        return ' '.join(filter(None, (why, not_copied(copy.messages.failed))))
 
     # Mounts ---------------------------------------------------------------------------------------
 

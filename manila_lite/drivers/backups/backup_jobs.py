@@ -9,27 +9,12 @@ import abc
 from collections.abc import Callable
 from pathlib import Path
 
-from oslo_utils import units
-
 from manila_lite import errors, values
 from manila_lite.host import durable, trees
-from manila_lite.host_copy import copies, messages, rsync
+from manila_lite.host_copy import copies, rsync
 
 #: The percentage of a complete copy.
 ALL = 100
-#: The message for the user, by the error that ended the copy. ``keeper``: the target of the copy, in words.
-_WHY = (
-    (messages.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
-    (
-        messages.TooDeep,
-        'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.',
-    ),
-    (
-        messages.TooMuch,
-        'The apparent size of the files is more than {ratio:g} times the share (backup_apparent_ratio).',
-    ),
-    (messages.NoRoom, 'There is not enough space for all files: {keeper} is full.'),
-)
 _UNKNOWN = 'The copy broke {times} times. The log of the share manager says why.'
 
 
@@ -86,7 +71,7 @@ class BackupJobs(copies.Copies, abc.ABC):
                 self.readable(share, backup),
                 self._place(backup, make=True),
                 rsync.SAME,
-                at_most=_at_most(share, backup),
+                at_most=rsync.apparent(share.size, backup.type.apparent_ratio),
             )
 
         return self._poll(backup, begin, f'the export for backups of type {backup.type.name}')
@@ -101,7 +86,7 @@ class BackupJobs(copies.Copies, abc.ABC):
                 self.writable(share, backup),
                 *how,
                 untangle=True,
-                at_most=_at_most(share, backup),
+                at_most=rsync.apparent(share.size, backup.type.apparent_ratio),
             )
 
         percent = self._poll(backup, begin, 'the share, as it is mounted for the copy,')
@@ -132,13 +117,14 @@ class BackupJobs(copies.Copies, abc.ABC):
         """
 
         def explain(copy: rsync.Copy, times: int) -> str:
-            paths = copies.not_copied(copy.messages.failed)
-            why = next(
-                (why for kind, why in _WHY if isinstance(copy.error, kind)),
-                'The copy broke {times} times.' if paths else _UNKNOWN,
+            return copies.explained(
+                copy,
+                'The copy broke {times} times.' if copy.messages.failed else _UNKNOWN,
+                keeper=keeper,
+                times=times,
+                ratio=backup.type.apparent_ratio,
+                option='backup_apparent_ratio',
             )
-            why = why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times)
-            return f'{why} {paths}'.rstrip()
 
         copy = self.poll(backup.id, begin, explain)
         if not copy.is_complete:
@@ -170,8 +156,3 @@ class BackupJobs(copies.Copies, abc.ABC):
                 f'Backup {backup.id} is missing from the export of backups of type {backup.type.name}.'
             )
         return place
-
-
-def _at_most(share: values.Share, backup: values.Backup) -> int | None:
-    """Return the limit for the sum of the apparent file sizes in bytes, or None for no limit."""
-    return int(backup.type.apparent_ratio * max(share.size, 1) * units.Gi) or None

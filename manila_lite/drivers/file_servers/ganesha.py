@@ -6,7 +6,6 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers import ganesha_clients
@@ -200,9 +199,6 @@ class Ganesha(FileServer):
             super().forget(name)
         else:
             self.exports.discard(name)
-
-    def _call(self, member: str, signature: str = '', body: Sequence[Any] = (), *, position: int = 0) -> Any:
-        return self._manager.call(member, signature, body, position=position)
 
 
 def _socket(state: Path) -> Path:

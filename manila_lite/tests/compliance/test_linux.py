@@ -110,11 +110,11 @@ class LinuxBinding(base.Binding):
         """Return the clients that Ganesha admits now, by its own account and not by a file."""
         protocol_server = self.protocol_server(share)
         nfs = protocol_server.server
-        shown = {entry[1]: entry[0] for entry in nfs._call('ShowExports', position=1)}
+        shown = {entry[1]: entry[0] for entry in nfs._manager.call('ShowExports', position=1)}
         number = shown.get(str(protocol_server.mount_point(share.id)))
         if number is None:
             return set()
-        clients = nfs._call('DisplayExport', 'q', [number], position=4)
+        clients = nfs._manager.call('DisplayExport', 'q', [number], position=4)
         return {
             ('ip', entry[0].removesuffix('/32').removesuffix('/128'), _LEVELS[entry[-2] & _LEVEL_BITS])
             for entry in clients

@@ -89,6 +89,11 @@ class Trees:
             )
 
     def _walk(self, verb: str, path: str, seconds: float) -> int:
+        # If one metadata server has the whole file system, a number of directories in one is never old.
+        exact = any(
+            one['mdsmap']['fs_name'] == self._subvolumes.filesystem and len(one['mdsmap']['in']) == 1
+            for one in self._cluster.monitor('fs dump')['filesystems']
+        )
         return int(
             side_programs.ask(
                 deep_trees,
@@ -98,14 +103,6 @@ class Trees:
                 verb=verb,
                 path=path,
                 levels=LEVELS,
-                exact=self._has_one_server,
+                exact=exact,
             )
-        )
-
-    @property
-    def _has_one_server(self) -> bool:
-        """Whether one metadata server has the whole file system: then a number of directories in one is never old."""
-        return any(
-            one['mdsmap']['fs_name'] == self._subvolumes.filesystem and len(one['mdsmap']['in']) == 1
-            for one in self._cluster.monitor('fs dump')['filesystems']
         )

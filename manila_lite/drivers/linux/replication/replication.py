@@ -169,7 +169,10 @@ class BtrfsCopy:
             dict.fromkeys(self._shares) if whole else self._bases(set(answer['taken']))
         )
         self._tidy(session, answer['taken'], bases)
-        fresh = self._next_numbers(answer['taken'])
+        fresh = {
+            share: 1 + max((transfer_folder.number_of(share, name) for name in answer['taken']), default=0)
+            for share in self._shares
+        }
         session.ask('take', migration=self._migration, shares=fresh)
         parts = self._parts(answer, bases, fresh)
         if whole:
@@ -220,12 +223,6 @@ class BtrfsCopy:
             if transfer_folder.number_of(share, name)
         }
         self._received.forget(rounds - kept)
-
-    def _next_numbers(self, taken: Sequence[str]) -> dict[str, int]:
-        return {
-            share: 1 + max((transfer_folder.number_of(share, name) for name in taken), default=0)
-            for share in self._shares
-        }
 
     def _parts(
         self, answer: dict[str, Any], bases: Mapping[str, str | None], fresh: Mapping[str, int]

@@ -51,7 +51,7 @@ class Breaker:
         base.kill(self.protocol_server.server._bus)
 
     def remove_export(self):
-        self.protocol_server.server._call(
+        self.protocol_server.server._manager.call(
             'RemoveExport', 'q', [self.protocol_server.server.exports._numbers[self.share.id]]
         )
 

@@ -10,7 +10,7 @@ import fixtures
 import testtools
 
 from manila_lite.host.commands import CommandFailed
-from manila_lite.host_copy import dos_attributes
+from manila_lite.host_copy import dos_attributes, messages
 from manila_lite.tests import waiting
 
 
@@ -73,12 +73,7 @@ class Copied(testtools.TestCase):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.host_copy.dos_attributes._MOST', 10))
         with tempfile.TemporaryFile() as told:
             self.assertRaises(
-                dos_attributes.TooMany,
-                copy._have,
-                folder,
-                dos_attributes._READ,
-                said=subprocess.PIPE,
-                out=told,
+                messages.TooMany, copy._have, folder, dos_attributes._READ, said=subprocess.PIPE, out=told
             )
             self.assertRaises(CommandFailed, dos_attributes._must_be_whole, told)
 
