@@ -8,8 +8,8 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.framework import unknown_fields
-from manila_lite.api.framework.fields import EMPTY, Field, Schema, check, compiled, fields_at, parse
+from manila_lite.api.framework import shapes, unknown_fields
+from manila_lite.api.framework.fields import Field, Schema, check, compiled, fields_at, parse
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,7 +63,10 @@ class Body:
             if self.strict or (field.until is not None and versions.minor(field.until) < version)
         ]
         properties |= {
-            name: EMPTY for field in others for name in (field.name, *field.aliases) if name not in properties
+            name: shapes.EMPTY
+            for field in others
+            for name in (field.name, *field.aliases)
+            if name not in properties
         }
         return {
             'type': ['object', 'null'] if self.optional else 'object',

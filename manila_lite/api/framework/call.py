@@ -7,9 +7,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.framework import fields, shapes
+from manila_lite.api.framework import shapes
 from manila_lite.api.framework.bodies import Body
-from manila_lite.api.framework.fields import Answer, Field, Many, One, Plain
+from manila_lite.api.framework.fields import Always, Answer, Field, Many, One, Plain, View
 
 #: Sorting and paging of every list.
 PAGE = (
@@ -98,4 +98,5 @@ class Call:
         return '.'.join(filter(None, (self.resource, self.call.__name__)))
 
 
-__all__ = ['PAGE', 'Body', 'Call', 'Field', 'Many', 'One', 'Plain', 'fields', 'shapes']
+#: What the rows of the contract are made of, for the modules that have them.
+__all__ = ['PAGE', 'Always', 'Body', 'Call', 'Field', 'Many', 'One', 'Plain', 'View']

@@ -14,10 +14,10 @@ import orjson
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.framework import sentences
+from manila_lite.api.framework import sentences, shapes
 from manila_lite.policies.base import CONTEXT_IS_ADMIN
 
-Schema = Mapping[str, Any]
+Schema = shapes.Schema
 
 #: The fields, one of which shows what a filter or sort key of another name looks at.
 _TELLS: Mapping[str, Sequence[str]] = {
@@ -277,7 +277,7 @@ class View:
         fields = fields_at(self.fields, version)
         properties = {field.name: field.schema for field in fields}
         if self.collection:
-            properties['links'] = LINKS
+            properties['links'] = shapes.LINKS
         return {
             'type': 'object',
             'properties': properties,
@@ -313,22 +313,7 @@ class One:
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        return document({self.view.key: self.view.schema(version)})
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Flat:
-    """An answer that is the row itself, without a key."""
-
-    view: View
-
-    def render(self, row: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
-        return self.view.render(row, req)
-
-    def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the document."""
-        return self.view.schema(version)
+        return shapes.document({self.view.key: self.view.schema(version)})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -371,10 +356,12 @@ class Many:
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        optional: dict[str, Schema] = {'count': INTEGER} if self.counted else {}
+        optional: dict[str, Schema] = {'count': shapes.INTEGER} if self.counted else {}
         if self.paged:
-            optional[f'{self.view.plural}_links'] = LINKS
-        return document({self.view.plural: {'type': 'array', 'items': self.view.schema(version)}}, optional)
+            optional[f'{self.view.plural}_links'] = shapes.LINKS
+        return shapes.document(
+            {self.view.plural: {'type': 'array', 'items': self.view.schema(version)}}, optional
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -390,30 +377,4 @@ class Plain:
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        return self.body if self.key is None else document({self.key: self.body})
-
-
-def document(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    """Return the schema of an object with exactly these members."""
-    return {
-        'type': 'object',
-        'properties': {**required, **(optional or {})},
-        'required': list(required),
-        'additionalProperties': False,
-    }
-
-
-# Shapes of values ---------------------------------------------------------------------------------
-
-EMPTY: Schema = {'type': ['null', 'object'], 'maxProperties': 0}
-INTEGER: Schema = {'type': 'integer'}
-STRING: Schema = {'type': 'string'}
-LINKS: Schema = {
-    'type': 'array',
-    'items': {
-        'type': 'object',
-        'properties': {'rel': {'type': 'string'}, 'href': {'type': 'string'}},
-        'required': ['rel', 'href'],
-        'additionalProperties': False,
-    },
-}
+        return self.body if self.key is None else shapes.document({self.key: self.body})

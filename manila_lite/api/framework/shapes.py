@@ -2,7 +2,7 @@
 """Schemas of values that many resources share, each with the parser for the forms that clients send."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oslo_utils import strutils, timeutils
@@ -11,6 +11,12 @@ from manila_lite.api.framework import literal
 
 MAX_INT = 2**31 - 1
 
+Schema = Mapping[str, Any]
+
+EMPTY: Schema = {'type': ['null', 'object'], 'maxProperties': 0}
+INTEGER: Schema = {'type': 'integer'}
+NULL_INTEGER: Schema = {'type': ['integer', 'null']}
+STRING: Schema = {'type': 'string'}
 ID = {'type': 'string'}
 NULL_ID = {'type': ['string', 'null']}
 UUID = {'type': 'string', 'format': 'uuid', 'maxLength': 36}
@@ -65,8 +71,27 @@ METADATA = {
     'additionalProperties': {'type': 'string', 'minLength': 1, 'maxLength': 1023},
 }
 PAIRS = {'type': 'object', 'additionalProperties': {'type': 'string'}}
+LINKS: Schema = {
+    'type': 'array',
+    'items': {
+        'type': 'object',
+        'properties': {'rel': STRING, 'href': STRING},
+        'required': ['rel', 'href'],
+        'additionalProperties': False,
+    },
+}
 
 _PAIRS = 'must be key and value pairs, for instance {"key": "value"}'
+
+
+def document(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
+    """Return the schema of an object with exactly these members."""
+    return {
+        'type': 'object',
+        'properties': {**required, **(optional or {})},
+        'required': list(required),
+        'additionalProperties': False,
+    }
 
 
 def progress(**more: Any) -> dict[str, Any]:
@@ -78,7 +103,7 @@ def progress(**more: Any) -> dict[str, Any]:
         'properties': {
             'total_progress': {'type': 'integer', 'minimum': 0, 'maximum': 100},
             **more,
-            **{name: {'type': ['integer', 'null']} for name in figures},
+            **dict.fromkeys(figures, NULL_INTEGER),
         },
     }
 

@@ -8,11 +8,8 @@ from manila_lite.actions import access as actions
 from manila_lite.actions import access_targets, resource_locks
 from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, act, field, flag, path, since
-from manila_lite.api.framework.related import pairs_of
-from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
@@ -110,18 +107,18 @@ _STATE = {'type': 'string', 'enum': ['new', *sorted(states.ACCESS.statuses)]}
 _LEVELS = ['rw', 'ro']
 
 SUMMARY_FIELDS = (
-    Field('id', ID),
-    Field('access_type', STRING),
-    Field('access_to', STRING, read=to_of),
+    Field('id', shapes.ID),
+    Field('access_type', shapes.STRING),
+    Field('access_to', shapes.STRING, read=to_of),
     Field('access_level', {'type': 'string', 'enum': _LEVELS}),
     Field('state', _STATE, read=state_of),
-    Field('access_key', NULL_STRING, since='2.21', read=key_of),
-    Field('created_at', TIME, since='2.33'),
-    Field('updated_at', NULL_TIME, since='2.33'),
-    Field('metadata', shapes.PAIRS, since='2.45', read=pairs_of),
+    Field('access_key', shapes.NULL_STRING, since='2.21', read=key_of),
+    Field('created_at', shapes.TIME, since='2.33'),
+    Field('updated_at', shapes.NULL_TIME, since='2.33'),
+    Field('metadata', shapes.PAIRS, since='2.45', read=related.pairs_of),
 )
 
-ACCESS = View('access', 'access_list', (Field('share_id', ID), *SUMMARY_FIELDS))
+ACCESS = View('access', 'access_list', (Field('share_id', shapes.ID), *SUMMARY_FIELDS))
 #: Rules in a list do not name their share: the request named it.
 SUMMARY = View('access', 'access_list', SUMMARY_FIELDS)
 
@@ -148,12 +145,12 @@ DENY = (
 )
 
 FILTERS = (
-    Field('share_id', STRING),
-    Field('metadata', STRING, parse=shapes.pairs),
-    Field('access_type', STRING, since='2.82'),
-    Field('access_to', STRING, since='2.82'),
-    Field('access_level', STRING, since='2.82'),
-    Field('access_key', STRING, since='2.82'),
+    Field('share_id', shapes.STRING),
+    Field('metadata', shapes.STRING, parse=shapes.pairs),
+    Field('access_type', shapes.STRING, since='2.82'),
+    Field('access_to', shapes.STRING, since='2.82'),
+    Field('access_level', shapes.STRING, since='2.82'),
+    Field('access_key', shapes.STRING, since='2.82'),
 )
 
 _BUSY = ((errors.WrongState, 400),)

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The call that lists availability zones."""
 
-from manila_lite.api.framework.call import Call, Field, Many
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Call, Field, Many, View
 from manila_lite.api.framework.handlers import read
-from manila_lite.api.framework.shapes import ID, NULL_TIME, TIME
 from manila_lite.db.queries import services
 
 ZONE = View(
     'availability_zone',
     'availability_zones',
     (
-        Field('id', ID),
+        Field('id', shapes.ID),
         Field('name', {'type': 'string'}),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
     ),
 )
 

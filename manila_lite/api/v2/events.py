@@ -6,7 +6,6 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Call, Field, Plain
-from manila_lite.api.framework.fields import document
 from manila_lite.api.request import HUB, Request
 
 
@@ -21,20 +20,21 @@ def index(req: Request) -> Any:
 #: Seconds for which a client may wait for events at most.
 MOST_WAIT = 30
 
-_TEXT = {'type': 'string'}
-_EVENT = document(
+_EVENT = shapes.document(
     {
-        'id': _TEXT,
+        'id': shapes.STRING,
         'event': {'type': 'string', 'enum': ['operation', 'status', 'pool', 'service', 'reset']},
         'data': {'type': 'object'},
     }
 )
 #: The JSON form; the other one is ``text/event-stream``.
-EVENTS = Plain(document({'events': {'type': 'array', 'items': _EVENT}, 'last_event_id': _TEXT}))
+EVENTS = Plain(
+    shapes.document({'events': {'type': 'array', 'items': _EVENT}, 'last_event_id': shapes.STRING})
+)
 
 QUERY = (
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
-    Field('last_event_id', _TEXT),
+    Field('last_event_id', shapes.STRING),
     Field('wait', {'type': 'integer', 'minimum': 0, 'maximum': MOST_WAIT}, parse=shapes.integer),
 )
 

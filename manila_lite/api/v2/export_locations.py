@@ -7,10 +7,8 @@ from manila_lite.actions import export_locations as actions
 from manila_lite.actions import resource_locks
 from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import Call, Field, Many, One
-from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.call import Call, Field, Many, One, View
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
-from manila_lite.api.framework.shapes import BOOLEAN, ID, TIME
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
@@ -88,19 +86,19 @@ def _one(conn: Connection, req: Request, *instance_ids: str) -> Any:
 # Fields and calls -------------------------------------------------------------------------------
 
 SUMMARY_FIELDS = (
-    Field('id', ID),
-    Field('path', STRING),
-    Field('preferred', BOOLEAN, since='2.14'),
+    Field('id', shapes.ID),
+    Field('path', shapes.STRING),
+    Field('preferred', shapes.BOOLEAN, since='2.14'),
     Field('metadata', shapes.PAIRS, since='2.87', read=metadata_of),
-    Field('share_instance_id', ID, rule='context_is_admin'),
-    Field('is_admin_only', BOOLEAN, rule='context_is_admin'),
+    Field('share_instance_id', shapes.ID, rule='context_is_admin'),
+    Field('is_admin_only', shapes.BOOLEAN, rule='context_is_admin'),
 )
 
 SUMMARY = View('export_location', 'export_locations', SUMMARY_FIELDS)
 EXPORT = View(
     'export_location',
     'export_locations',
-    (*SUMMARY_FIELDS, Field('created_at', TIME), Field('updated_at', TIME, read=last_set)),
+    (*SUMMARY_FIELDS, Field('created_at', shapes.TIME), Field('updated_at', shapes.TIME, read=last_set)),
 )
 
 _ALL = '/shares/{share_id}/export_locations'

@@ -8,9 +8,7 @@ from oslo_log import log
 from manila_lite import doctor, errors
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.bodies import Bare
-from manila_lite.api.framework.call import PAGE, Call, Field, Many, Plain
-from manila_lite.api.framework.fields import View
-from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, Plain, View
 from manila_lite.api.request import Request
 
 LOG = log.getLogger(__name__)
@@ -68,7 +66,6 @@ def mend(req: Request) -> str:
     return said
 
 
-_TEXT = {'type': 'string'}
 _SECONDS = {'type': ['integer', 'null']}
 
 #: ``id`` is that of a resource, or a name such as a host or a table.
@@ -76,19 +73,19 @@ FINDING = View(
     'finding',
     'findings',
     (
-        Field('what', _TEXT),
-        Field('id', _TEXT),
-        Field('state', _TEXT),
-        Field('about', _TEXT),
-        Field('project_id', NULL_STRING),
-        Field('wrong', BOOLEAN),
-        Field('why', _TEXT),
-        Field('mendable', BOOLEAN, read=mendable),
+        Field('what', shapes.STRING),
+        Field('id', shapes.STRING),
+        Field('state', shapes.STRING),
+        Field('about', shapes.STRING),
+        Field('project_id', shapes.NULL_STRING),
+        Field('wrong', shapes.BOOLEAN),
+        Field('why', shapes.STRING),
+        Field('mendable', shapes.BOOLEAN, read=mendable),
         Field('age', _SECONDS, read=age),
         Field('attempts', {'type': ['integer', 'null']}),
-        Field('owner', NULL_STRING),
+        Field('owner', shapes.NULL_STRING),
         Field('lease_left', _SECONDS, read=lease_left),
-        Field('error', NULL_STRING),
+        Field('error', shapes.NULL_STRING),
     ),
 )
 
@@ -106,7 +103,7 @@ OPS = [
         '/findings/mend',
         mend,
         'finding:mend',
-        Plain(_TEXT, key='mended'),
+        Plain(shapes.STRING, key='mended'),
         body=Bare('mend', _WHICH, strict=True),
     ),
 ]

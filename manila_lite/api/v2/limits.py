@@ -6,9 +6,8 @@ from typing import Any
 
 from manila_lite.actions import quotas as actions
 from manila_lite.api import versions
-from manila_lite.api.framework import fields
+from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Call, Plain
-from manila_lite.api.framework.fields import INTEGER, Schema
 from manila_lite.api.request import Request
 
 
@@ -55,11 +54,11 @@ class _Absolute(Plain):
         absolute = {name: usages[resource][part] for name, resource, part in _living(req.version)}
         return super().render({'rate': [], 'absolute': absolute}, req)
 
-    def schema(self, version: int) -> Schema:
+    def schema(self, version: int) -> shapes.Schema:
         """Return the JSON schema of the document."""
-        absolute = fields.document({name: self.body for name, _, _ in _living(version)})
+        absolute = shapes.document({name: self.body for name, _, _ in _living(version)})
         rates = {'type': 'array', 'maxItems': 0}
-        return fields.document({str(self.key): fields.document({'rate': rates, 'absolute': absolute})})
+        return shapes.document({str(self.key): shapes.document({'rate': rates, 'absolute': absolute})})
 
 
-OPS = [Call('GET', '/limits', show, 'limits:index', _Absolute(INTEGER, 'limits'))]
+OPS = [Call('GET', '/limits', show, 'limits:index', _Absolute(shapes.INTEGER, 'limits'))]

@@ -8,7 +8,6 @@ from manila_lite.actions import manage_shares as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, One
 from manila_lite.api.framework.handlers import BODY, act, loaded, path
-from manila_lite.api.framework.shapes import NAME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.shares import SHARE, load_related
 from manila_lite.api.v2.snapshots import SNAPSHOT
@@ -47,8 +46,8 @@ _MORE = (
             'additionalProperties': {'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023},
         },
     ),
-    Field('name', NAME, aliases=('display_name',)),
-    Field('description', NAME, aliases=('display_description',)),
+    Field('name', shapes.NAME, aliases=('display_name',)),
+    Field('description', shapes.NAME, aliases=('display_description',)),
 )
 
 MANAGED = (

@@ -4,10 +4,8 @@
 from typing import Any
 
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import CTX, PAGING, QUERY, path, read
-from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import messages
 from manila_lite.db.queries.messages import Detail
@@ -75,35 +73,34 @@ def delete(req: Request) -> None:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-_TEXT = {'type': 'string'}
 
 MESSAGE = View(
     'message',
     'messages',
     (
-        Field('id', ID),
-        Field('project_id', _TEXT),
-        Field('action_id', _TEXT),
-        Field('detail_id', _TEXT),
-        Field('message_level', _TEXT),
-        Field('created_at', TIME),
-        Field('expires_at', NULL_TIME),
-        Field('request_id', NULL_STRING),
-        Field('resource_type', NULL_STRING),
-        Field('resource_id', NULL_STRING),
-        Field('user_message', _TEXT, read=sentence),
+        Field('id', shapes.ID),
+        Field('project_id', shapes.STRING),
+        Field('action_id', shapes.STRING),
+        Field('detail_id', shapes.STRING),
+        Field('message_level', shapes.STRING),
+        Field('created_at', shapes.TIME),
+        Field('expires_at', shapes.NULL_TIME),
+        Field('request_id', shapes.NULL_STRING),
+        Field('resource_type', shapes.NULL_STRING),
+        Field('resource_id', shapes.NULL_STRING),
+        Field('user_message', shapes.STRING, read=sentence),
     ),
     'messages',
 )
 
 FILTERS = (
-    Field('id', _TEXT, aliases=('message_id',)),
+    Field('id', shapes.STRING, aliases=('message_id',)),
     *(
-        Field(name, _TEXT)
+        Field(name, shapes.STRING)
         for name in ('action_id', 'detail_id', 'message_level', 'request_id', 'resource_id', 'resource_type')
     ),
-    Field('created_since', _TEXT, parse=shapes.time, since='2.52'),
-    Field('created_before', _TEXT, parse=shapes.time, since='2.52'),
+    Field('created_since', shapes.STRING, parse=shapes.time, since='2.52'),
+    Field('created_before', shapes.STRING, parse=shapes.time, since='2.52'),
     *PAGE,
 )
 

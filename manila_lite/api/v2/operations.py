@@ -4,10 +4,8 @@
 from typing import Any
 
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import CTX, path, read
-from manila_lite.api.framework.shapes import BOOLEAN, COUNT, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import ensure, evacuation, operation_views
 from manila_lite.db.queries import operations as rows
@@ -88,7 +86,6 @@ def index(req: Request) -> list[Any]:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-_TEXT = {'type': 'string'}
 _PROGRESS = {
     'type': 'object',
     'required': list(PROGRESS),
@@ -105,27 +102,27 @@ OPERATION = View(
     'operation',
     'operations',
     (
-        Field('id', ID),
-        Field('kind', _TEXT),
-        Field('resource_type', _TEXT),
-        Field('resource_id', ID),
-        Field('project_id', NULL_STRING),
-        Field('user_id', NULL_STRING),
-        Field('request_id', NULL_STRING),
+        Field('id', shapes.ID),
+        Field('kind', shapes.STRING),
+        Field('resource_type', shapes.STRING),
+        Field('resource_id', shapes.ID),
+        Field('project_id', shapes.NULL_STRING),
+        Field('user_id', shapes.NULL_STRING),
+        Field('request_id', shapes.NULL_STRING),
         Field('state', {'type': 'string', 'enum': list(STATES)}),
-        Field('running', BOOLEAN, read=running),
-        Field('undoing', BOOLEAN),
-        Field('phase', _TEXT, read=phase),
-        Field('step', COUNT, read=step),
-        Field('steps', COUNT, read=steps),
-        Field('attempts', COUNT),
+        Field('running', shapes.BOOLEAN, read=running),
+        Field('undoing', shapes.BOOLEAN),
+        Field('phase', shapes.STRING, read=phase),
+        Field('step', shapes.COUNT, read=step),
+        Field('steps', shapes.COUNT, read=steps),
+        Field('attempts', shapes.COUNT),
         Field('progress', _PROGRESS, read=progress),
-        Field('error', NULL_STRING, read=error),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
-        Field('next_run_at', TIME),
-        Field('finished_at', NULL_TIME),
-        Field('host', _TEXT, rule='operation:see_inside'),
+        Field('error', shapes.NULL_STRING, read=error),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
+        Field('next_run_at', shapes.TIME),
+        Field('finished_at', shapes.NULL_TIME),
+        Field('host', shapes.STRING, rule='operation:see_inside'),
         Field('report', _REPORT, read=report, rule='operation:see_inside'),
     ),
     'operations',
@@ -133,7 +130,7 @@ OPERATION = View(
 
 FILTERS = (
     *(
-        Field(name, _TEXT)
+        Field(name, shapes.STRING)
         for name in (
             'id',
             'kind',
@@ -145,8 +142,8 @@ FILTERS = (
             'host',
         )
     ),
-    Field('state', _TEXT, parse=shapes.one_of(*STATES)),
-    *(Field(name, _TEXT, parse=shapes.time) for name in ('created_since', 'created_before')),
+    Field('state', shapes.STRING, parse=shapes.one_of(*STATES)),
+    *(Field(name, shapes.STRING, parse=shapes.time) for name in ('created_since', 'created_before')),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     *PAGE,
 )

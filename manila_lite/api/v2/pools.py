@@ -6,8 +6,7 @@ from typing import Any
 
 from manila_lite.actions import pools as actions
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import Call, Field, Many
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import Call, Field, Many, View
 from manila_lite.api.framework.handlers import QUERY, act
 from manila_lite.api.request import Request
 from manila_lite.values import pools
@@ -23,14 +22,13 @@ def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     return pools.capabilities(row)
 
 
-_TEXT = {'type': 'string'}
 _PATTERN = {'type': 'string', 'maxLength': 255}
 _GB = {'type': ['number', 'string']}
 _CAPABILITIES = {
     'type': 'object',
     'properties': {
-        'pool_name': _TEXT,
-        'timestamp': _TEXT,
+        'pool_name': shapes.STRING,
+        'timestamp': shapes.STRING,
         'total_capacity_gb': _GB,
         'free_capacity_gb': _GB,
         'allocated_capacity_gb': _GB,
@@ -43,8 +41,8 @@ _CAPABILITIES = {
 _CAPABILITIES['required'] = [*_CAPABILITIES['properties'], *pools.NOT_REPORTED]
 
 SUMMARY = (
-    Field('name', _TEXT, read='host'),
-    *(Field(name, _TEXT, read=part(name)) for name in ('host', 'backend', 'pool')),
+    Field('name', shapes.STRING, read='host'),
+    *(Field(name, shapes.STRING, read=part(name)) for name in ('host', 'backend', 'pool')),
 )
 
 POOL = View('pool', 'pools', SUMMARY)
@@ -52,7 +50,7 @@ DETAIL = View('pool', 'pools', (*SUMMARY, Field('capabilities', _CAPABILITIES, r
 
 FILTERS = (
     *(Field(name, _PATTERN) for name in ('host', 'backend', 'pool')),
-    Field('capabilities', _TEXT, parse=shapes.pairs),
+    Field('capabilities', shapes.STRING, parse=shapes.pairs),
     Field('share_type', {'type': 'string', 'maxLength': 255}, since='2.23'),
 )
 

@@ -6,11 +6,8 @@ from typing import Any
 
 from manila_lite.actions import qos_types as actions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, PAGING, QUERY, act, loaded, path, read, with_pairs
-from manila_lite.api.framework.related import pairs_of
-from manila_lite.api.framework.shapes import ID, NAME, NULL_TIME, PAIRS, TIME
 from manila_lite.api.framework.type_calls import SpecCalls
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_types import Bare
@@ -43,12 +40,12 @@ QOS_TYPE = View(
     'qos_type',
     'qos_types',
     (
-        Field('id', ID),
-        Field('name', STRING),
-        Field('description', NAME),
-        Field('specs', PAIRS, read=pairs_of),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
+        Field('id', shapes.ID),
+        Field('name', shapes.STRING),
+        Field('description', shapes.NAME),
+        Field('specs', shapes.PAIRS, read=related.pairs_of),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
     ),
     'qos-types',
 )
@@ -59,10 +56,10 @@ _SPECS = {**_ANY_SPECS, 'minProperties': 1}
 
 _CREATE = (
     Field('name', {**shapes.TEXT, 'pattern': r'\S'}, required=True),
-    Field('description', NAME),
+    Field('description', shapes.NAME),
     Field('specs', {**_ANY_SPECS, 'type': ['object', 'null']}),
 )
-_FILTERS = (*(Field(name, STRING) for name in ('name', 'description', 'name~', 'description~')), *PAGE)
+_FILTERS = (*(Field(name, shapes.STRING) for name in ('name', 'description', 'name~', 'description~')), *PAGE)
 
 _ALL, _ONE = '/qos-types', '/qos-types/{qos_type_id}'
 _KEY = f'{_ONE}/specs/{{key}}'
@@ -109,7 +106,7 @@ OPS = [
         'qos_type:update',
         One(QOS_TYPE),
         since=_SINCE,
-        body=Body('qos_type', (Field('description', NAME),), strict=True),
+        body=Body('qos_type', (Field('description', shapes.NAME),), strict=True),
     ),
     Call(
         'DELETE',
@@ -124,7 +121,7 @@ OPS = [
         f'{_ONE}/specs',
         SPECS.named('get_specs'),
         'qos_types_spec:index',
-        Plain(PAIRS, 'specs'),
+        Plain(shapes.PAIRS, 'specs'),
         since=_SINCE,
     ),
     Call(
@@ -132,17 +129,17 @@ OPS = [
         f'{_ONE}/specs',
         SPECS.named('set_specs'),
         'qos_types_spec:create',
-        Plain(PAIRS, 'specs'),
+        Plain(shapes.PAIRS, 'specs'),
         since=_SINCE,
         body=Body('specs', free=_SPECS),
     ),
-    Call('GET', _KEY, SPECS.named('get_spec'), 'qos_types_spec:show', Plain(PAIRS), since=_SINCE),
+    Call('GET', _KEY, SPECS.named('get_spec'), 'qos_types_spec:show', Plain(shapes.PAIRS), since=_SINCE),
     Call(
         'PUT',
         _KEY,
         SPECS.named('set_spec'),
         'qos_types_spec:update',
-        Plain(PAIRS),
+        Plain(shapes.PAIRS),
         since=_SINCE,
         body=Bare('body', free=_SPECS),
     ),

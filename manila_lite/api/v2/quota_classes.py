@@ -6,7 +6,6 @@ from typing import Any
 from manila_lite.actions import quotas as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field
-from manila_lite.api.framework.fields import INTEGER
 from manila_lite.api.request import Request
 from manila_lite.api.v2.quota_sets import RESOURCES, Limits
 from manila_lite.db.queries import quotas
@@ -36,13 +35,13 @@ _SET = '/quota-class-sets/{class_name}'
 _OLD = '/os-quota-class-sets/{class_name}'
 
 OPS = [
-    Call('GET', _SET, show, 'quota_class_set:show', Limits(INTEGER, 'quota_class_set'), old_path=_OLD),
+    Call('GET', _SET, show, 'quota_class_set:show', Limits(shapes.INTEGER, 'quota_class_set'), old_path=_OLD),
     Call(
         'PUT',
         _SET,
         update,
         'quota_class_set:update',
-        Limits(INTEGER, 'quota_class_set', named=False),
+        Limits(shapes.INTEGER, 'quota_class_set', named=False),
         body=_BODY,
         old_path=_OLD,
     ),

@@ -8,7 +8,6 @@ from manila_lite import errors
 from manila_lite.actions import quotas as actions
 from manila_lite.api.framework import fields, shapes
 from manila_lite.api.framework.call import Body, Call, Field, Plain
-from manila_lite.api.framework.fields import INTEGER, Schema
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import quotas
@@ -135,16 +134,16 @@ class Limits(Plain):
         )
         return super().render(shown, req)
 
-    def schema(self, version: int) -> Schema:
+    def schema(self, version: int) -> shapes.Schema:
         """Return the JSON schema of the document."""
         names = [field.name for field in fields.fields_at(RESOURCES, version)]
         always = {name: self.body for name in names if name in actions.OF_TYPES}
         if self.named:
             always['id'] = shapes.ID
-        return fields.document({str(self.key): fields.document(always, dict.fromkeys(names, self.body))})
+        return shapes.document({str(self.key): shapes.document(always, dict.fromkeys(names, self.body))})
 
 
-_DETAIL = fields.document({'limit': INTEGER, 'in_use': shapes.COUNT, 'reserved': shapes.COUNT})
+_DETAIL = shapes.document({'limit': shapes.INTEGER, 'in_use': shapes.COUNT, 'reserved': shapes.COUNT})
 
 
 def _refuse(value: Any) -> None:
@@ -167,7 +166,9 @@ _SET = '/quota-sets/{quota_project_id}'
 _OLD = '/os-quota-sets/{quota_project_id}'
 
 OPS = [
-    Call('GET', _SET, show, 'quota_set:show', Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
+    Call(
+        'GET', _SET, show, 'quota_set:show', Limits(shapes.INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD
+    ),
     Call(
         'GET',
         f'{_SET}/detail',
@@ -182,7 +183,7 @@ OPS = [
         f'{_SET}/defaults',
         defaults,
         'quota_set:show',
-        Limits(INTEGER, 'quota_set'),
+        Limits(shapes.INTEGER, 'quota_set'),
         old_path=f'{_OLD}/defaults',
     ),
     Call(
@@ -190,7 +191,7 @@ OPS = [
         _SET,
         update,
         'quota_set:update',
-        Limits(INTEGER, 'quota_set', named=False),
+        Limits(shapes.INTEGER, 'quota_set', named=False),
         query=_WHOSE,
         body=_BODY,
         old_path=_OLD,

@@ -2,10 +2,8 @@
 """The call for notes of slow and failed requests: an addition to Manila's API, at every version."""
 
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import PAGE, Call, Field, Many
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, View
 from manila_lite.api.framework.handlers import PAGING, QUERY, read
-from manila_lite.api.framework.shapes import COUNT, ID, NULL_STRING, TIME
 from manila_lite.db.queries import request_notes
 
 #: ``path`` is a template, such as ``/v2/shares/{share_id}``. ``slow`` and ``failed`` say how many of the ``requests`` were so.
@@ -14,18 +12,18 @@ NOTE = View(
     'request_note',
     'request_notes',
     (
-        Field('id', ID),
-        Field('created_at', TIME),
+        Field('id', shapes.ID),
+        Field('created_at', shapes.TIME),
         Field('host', {'type': 'string'}, read='api_host'),
-        Field('method', NULL_STRING),
-        Field('path', NULL_STRING),
+        Field('method', shapes.NULL_STRING),
+        Field('path', shapes.NULL_STRING),
         Field('status', {'type': ['integer', 'null']}, read='code'),
         Field('seconds', {'type': 'number'}),
-        Field('request_id', NULL_STRING),
-        Field('project_id', NULL_STRING),
-        Field('requests', COUNT),
-        Field('slow', COUNT),
-        Field('failed', COUNT),
+        Field('request_id', shapes.NULL_STRING),
+        Field('project_id', shapes.NULL_STRING),
+        Field('requests', shapes.COUNT),
+        Field('slow', shapes.COUNT),
+        Field('failed', shapes.COUNT),
     ),
 )
 

@@ -5,10 +5,8 @@ from typing import Any
 
 from manila_lite.actions import resource_locks as actions
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, act, listing, path
-from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import resource_locks
 
@@ -30,16 +28,16 @@ LOCK = View(
     'resource_lock',
     'resource_locks',
     (
-        Field('id', ID),
-        Field('user_id', NULL_STRING),
-        Field('project_id', STRING),
+        Field('id', shapes.ID),
+        Field('user_id', shapes.NULL_STRING),
+        Field('project_id', shapes.STRING),
         Field('lock_context', {'type': 'string', 'enum': _CONTEXTS}),
         Field('resource_type', {'type': 'string', 'enum': _TYPES}),
-        Field('resource_id', ID),
+        Field('resource_id', shapes.ID),
         Field('resource_action', {'type': 'string', 'enum': _ACTIONS}),
-        Field('lock_reason', NULL_STRING),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
+        Field('lock_reason', shapes.NULL_STRING),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
     ),
     'resource-locks',
 )
@@ -58,7 +56,7 @@ CREATE = (
 
 FILTERS = (
     *(
-        Field(name, STRING)
+        Field(name, shapes.STRING)
         for name in (
             'id',
             'user_id',
@@ -71,7 +69,7 @@ FILTERS = (
             'lock_reason~',
         )
     ),
-    *(Field(name, STRING, parse=shapes.time) for name in ('created_since', 'created_before')),
+    *(Field(name, shapes.STRING, parse=shapes.time) for name in ('created_since', 'created_before')),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     Field('with_count', shapes.FLAG, parse=shapes.flag),
     *PAGE,

@@ -6,10 +6,8 @@ from typing import Any
 from manila_lite import encryption, errors
 from manila_lite.actions import security_services as actions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, path, read
-from manila_lite.api.framework.shapes import ID, NAME, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import security_services, share_networks
@@ -62,44 +60,43 @@ def _list(conn: Connection, req: Request) -> list[Any]:
 # Fields and calls -------------------------------------------------------------------------------
 
 _TYPE = {'type': 'string', 'enum': ['active_directory', 'kerberos', 'ldap']}
-_TEXT = {'type': 'string'}
 
 _SHORT = (
-    Field('id', ID),
-    Field('name', NAME),
+    Field('id', shapes.ID),
+    Field('name', shapes.NAME),
     Field('type', _TYPE),
     Field('status', {'type': 'string', 'const': STATUS}, read=status),
 )
 _LONG = (
     *_SHORT,
-    Field('created_at', TIME),
-    Field('updated_at', NULL_TIME),
-    Field('project_id', _TEXT),
-    *(Field(name, NAME) for name in ('description', 'dns_ip', 'server', 'domain', 'user')),
-    Field('password', NAME, read=password_of),
-    Field('ou', NAME, since='2.44'),
-    Field('default_ad_site', NAME, since='2.76'),
+    Field('created_at', shapes.TIME),
+    Field('updated_at', shapes.NULL_TIME),
+    Field('project_id', shapes.STRING),
+    *(Field(name, shapes.NAME) for name in ('description', 'dns_ip', 'server', 'domain', 'user')),
+    Field('password', shapes.NAME, read=password_of),
+    Field('ou', shapes.NAME, since='2.44'),
+    Field('default_ad_site', shapes.NAME, since='2.76'),
 )
 SUMMARY = View('security_service', 'security_services', _SHORT)
 SERVICE = View('security_service', 'security_services', _LONG)
 LISTED = View(
     'security_service',
     'security_services',
-    (*_LONG, Field('share_networks', {'type': 'array', 'items': ID}, read=networks_of)),
+    (*_LONG, Field('share_networks', {'type': 'array', 'items': shapes.ID}, read=networks_of)),
 )
 
 _VALUES = (
     *(
-        Field(name, NAME)
+        Field(name, shapes.NAME)
         for name in ('name', 'description', 'dns_ip', 'server', 'domain', 'user', 'password')
     ),
-    Field('ou', NAME, since='2.44'),
-    Field('default_ad_site', NAME, since='2.76'),
+    Field('ou', shapes.NAME, since='2.44'),
+    Field('default_ad_site', shapes.NAME, since='2.76'),
 )
 
 FILTERS = (
     *(
-        Field(name, _TEXT)
+        Field(name, shapes.STRING)
         for name in (
             'id',
             'name',
@@ -114,8 +111,8 @@ FILTERS = (
             'project_id',
         )
     ),
-    Field('ou', _TEXT, since='2.44'),
-    Field('default_ad_site', _TEXT, since='2.76'),
+    Field('ou', shapes.STRING, since='2.44'),
+    Field('default_ad_site', shapes.STRING, since='2.76'),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     *PAGE,
 )

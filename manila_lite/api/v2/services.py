@@ -6,10 +6,8 @@ from typing import Any
 from manila_lite.actions import services as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.bodies import Bare, Either
-from manila_lite.api.framework.call import Call, Field, Many
-from manila_lite.api.framework.fields import Flat, View
+from manila_lite.api.framework.call import Call, Field, Many, View
 from manila_lite.api.framework.handlers import act, field, optional
-from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING, NULL_TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import services
 from manila_lite.workflow.evacuation import MOST_AT_ONCE
@@ -62,7 +60,6 @@ def evacuate(req: Request) -> None:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-_TEXT = {'type': 'string'}
 _STATE = {'type': 'string', 'enum': ['up', 'down']}
 _STATUS = {'type': 'string', 'enum': ['enabled', 'disabled']}
 
@@ -71,16 +68,16 @@ SERVICE = View(
     'services',
     (
         Field('id', {'type': 'integer'}),
-        Field('binary', _TEXT),
-        Field('host', _TEXT),
-        Field('zone', NULL_STRING),
+        Field('binary', shapes.STRING),
+        Field('host', shapes.STRING),
+        Field('zone', shapes.NULL_STRING),
         Field('status', _STATUS, read=status_of),
         Field('state', _STATE, read=state_of),
-        Field('updated_at', NULL_TIME, read='heartbeat_at'),
-        Field('disabled_reason', NULL_STRING, since='2.83'),
-        Field('ensuring', BOOLEAN, since='2.86'),
+        Field('updated_at', shapes.NULL_TIME, read='heartbeat_at'),
+        Field('disabled_reason', shapes.NULL_STRING, since='2.83'),
+        Field('ensuring', shapes.BOOLEAN, since='2.86'),
         # An addition to Manila's API, at every version.
-        Field('release', NULL_STRING, read=release_of),
+        Field('release', shapes.NULL_STRING, read=release_of),
     ),
 )
 
@@ -88,11 +85,11 @@ SET = View(
     'service',
     'services',
     (
-        Field('host', _TEXT),
-        Field('binary', _TEXT),
-        Field('disabled', BOOLEAN, until='2.82'),
+        Field('host', shapes.STRING),
+        Field('binary', shapes.STRING),
+        Field('disabled', shapes.BOOLEAN, until='2.82'),
         Field('status', _STATUS, since='2.83', read=status_of),
-        Field('disabled_reason', NULL_STRING, since='2.83'),
+        Field('disabled_reason', shapes.NULL_STRING, since='2.83'),
     ),
 )
 
@@ -103,11 +100,11 @@ def _lower(value: Any) -> str:
 
 #: A state or status that no service can have is one that none has.
 FILTERS = (
-    Field('host', _TEXT),
-    Field('binary', _TEXT),
-    Field('zone', _TEXT),
-    Field('state', _TEXT, parse=_lower),
-    Field('status', _TEXT, parse=_lower),
+    Field('host', shapes.STRING),
+    Field('binary', shapes.STRING),
+    Field('zone', shapes.STRING),
+    Field('state', shapes.STRING, parse=_lower),
+    Field('status', shapes.STRING, parse=_lower),
     Field('ensuring', shapes.FLAG, parse=shapes.flag, since='2.93'),
 )
 
@@ -118,18 +115,18 @@ _WHERE = (
     Field('host', shapes.TEXT, required=True),
     Field('share_id', shapes.ID),
     Field('share_server_id', shapes.ID),
-    Field('dry_run', BOOLEAN),
+    Field('dry_run', shapes.BOOLEAN),
 )
 _PLACE = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 _OFF = (
     Field('host', shapes.TEXT, required=True),
-    Field('dry_run', BOOLEAN),
+    Field('dry_run', shapes.BOOLEAN),
     Field('at_once', {'type': 'integer', 'minimum': 1, 'maximum': MOST_AT_ONCE}),
     Field('destinations', {'type': 'array', 'items': _PLACE, 'maxItems': 1000}),
-    Field('any_zone', BOOLEAN),
-    Field('writable', BOOLEAN),
-    Field('nondisruptive', BOOLEAN),
-    Field('by_host', BOOLEAN),
+    Field('any_zone', shapes.BOOLEAN),
+    Field('writable', shapes.BOOLEAN),
+    Field('nondisruptive', shapes.BOOLEAN),
+    Field('by_host', shapes.BOOLEAN),
 )
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
@@ -147,7 +144,7 @@ OPS = [
             disabled=False,
         ),
         'service:update',
-        Flat(SET),
+        SET,
         old_path='/os-services/enable',
         body=Bare('service', _WHICH),
     ),
@@ -164,7 +161,7 @@ OPS = [
             reason=optional('disabled_reason'),
         ),
         'service:update',
-        Flat(SET),
+        SET,
         old_path='/os-services/disable',
         body=Bare('service', (*_WHICH, _REASON)),
     ),

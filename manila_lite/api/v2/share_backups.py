@@ -5,11 +5,9 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.actions import share_backups as actions
-from manila_lite.api.framework import fields, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import INTEGER, STRING, Plain, View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, path, read
-from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_backups
 from manila_lite.policies import base
@@ -28,9 +26,9 @@ def _restored(req: Request, row: Any) -> dict[str, Any]:
 # Fields and calls -------------------------------------------------------------------------------
 
 _FIRST = (
-    Field('id', ID),
-    Field('share_id', ID),
-    Field('name', NAME),
+    Field('id', shapes.ID),
+    Field('share_id', shapes.ID),
+    Field('name', shapes.NAME),
     Field('status', {'type': 'string', 'enum': sorted(states.SHARE_BACKUP.statuses)}),
 )
 SUMMARY = View('share_backup', 'share_backups', _FIRST)
@@ -39,22 +37,22 @@ BACKUP = View(
     'share_backups',
     (
         *_FIRST,
-        Field('description', NAME),
-        Field('size', INTEGER),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
-        Field('availability_zone', NULL_STRING),
-        Field('progress', STRING),
-        Field('restore_progress', STRING),
-        Field('backup_type', STRING, since='2.85'),
-        Field('host', STRING, rule=base.CONTEXT_IS_ADMIN),
-        Field('topic', STRING, rule=base.CONTEXT_IS_ADMIN),
+        Field('description', shapes.NAME),
+        Field('size', shapes.INTEGER),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
+        Field('availability_zone', shapes.NULL_STRING),
+        Field('progress', shapes.STRING),
+        Field('restore_progress', shapes.STRING),
+        Field('backup_type', shapes.STRING, since='2.85'),
+        Field('host', shapes.STRING, rule=base.CONTEXT_IS_ADMIN),
+        Field('topic', shapes.STRING, rule=base.CONTEXT_IS_ADMIN),
     ),
 )
 
 _NAMES = (
-    Field('name', NAME, aliases=('display_name',)),
-    Field('description', NAME, aliases=('display_description',)),
+    Field('name', shapes.NAME, aliases=('display_name',)),
+    Field('description', shapes.NAME, aliases=('display_description',)),
 )
 
 CREATE = (
@@ -72,12 +70,15 @@ CREATE = (
 )
 
 FILTERS = (
-    *(Field(name, STRING) for name in ('share_id', 'status', 'host', 'topic', 'user_id', 'project_id')),
-    Field('backup_type', STRING, since='2.85'),
-    Field('name', STRING, aliases=('display_name',)),
-    Field('description', STRING, aliases=('display_description',)),
-    Field('name~', STRING, aliases=('display_name~',)),
-    Field('description~', STRING, aliases=('display_description~',)),
+    *(
+        Field(name, shapes.STRING)
+        for name in ('share_id', 'status', 'host', 'topic', 'user_id', 'project_id')
+    ),
+    Field('backup_type', shapes.STRING, since='2.85'),
+    Field('name', shapes.STRING, aliases=('display_name',)),
+    Field('description', shapes.STRING, aliases=('display_description',)),
+    Field('name~', shapes.STRING, aliases=('display_name~',)),
+    Field('description~', shapes.STRING, aliases=('display_description~',)),
     Field('size', {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     Field('with_count', shapes.FLAG, parse=shapes.flag),
@@ -100,7 +101,7 @@ _TO_ANY_SHARE = Body(
         ]
     },
 )
-_RESTORED = Plain(fields.document({'backup_id': ID, 'share_id': ID}), 'restore')
+_RESTORED = Plain(shapes.document({'backup_id': shapes.ID, 'share_id': shapes.ID}), 'restore')
 
 _ONE = '/share-backups/{backup_id}'
 _BUSY = ((errors.WrongState, 400),)
@@ -204,6 +205,6 @@ OPS = [
         'share_backup:reset_status',
         ok=202,
         action='reset_status',
-        body=Body('reset_status', (Field('status', STRING, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
 ]

@@ -6,11 +6,9 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.actions import share_group_snapshots as actions
-from manila_lite.api.framework import fields, shapes
-from manila_lite.api.framework.call import Body, Field, Many, One, Plain
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
-from manila_lite.api.framework.shapes import ID, NAME, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_group_types import group_op as _op
 from manila_lite.api.v2.share_groups import COMMON_FILTERS
@@ -64,25 +62,23 @@ def members(req: Request) -> list[dict[str, Any]]:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-_TEXT = {'type': 'string'}
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE_GROUP_SNAPSHOT.statuses)}
-_INTEGER = {'type': 'integer'}
 
 MEMBERS = {
     'type': 'array',
-    'items': fields.document(
+    'items': shapes.document(
         {
-            'id': ID,
-            'share_group_snapshot_id': ID,
-            'share_id': ID,
-            'name': NAME,
+            'id': shapes.ID,
+            'share_group_snapshot_id': shapes.ID,
+            'share_id': shapes.ID,
+            'name': shapes.NAME,
             'status': _STATUS,
-            'project_id': _TEXT,
-            'size': _INTEGER,
-            'share_size': _INTEGER,
-            'share_proto': _TEXT,
-            'share_protocol': _TEXT,
-            'created_at': TIME,
+            'project_id': shapes.STRING,
+            'size': shapes.INTEGER,
+            'share_size': shapes.INTEGER,
+            'share_proto': shapes.STRING,
+            'share_protocol': shapes.STRING,
+            'created_at': shapes.TIME,
         }
     ),
 }
@@ -91,13 +87,13 @@ SNAPSHOT = View(
     'share_group_snapshot',
     'share_group_snapshots',
     (
-        Field('id', ID),
-        Field('name', NAME),
-        Field('created_at', TIME),
+        Field('id', shapes.ID),
+        Field('name', shapes.NAME),
+        Field('created_at', shapes.TIME),
         Field('status', _STATUS),
-        Field('description', NAME),
-        Field('project_id', _TEXT),
-        Field('share_group_id', ID),
+        Field('description', shapes.NAME),
+        Field('project_id', shapes.STRING),
+        Field('share_group_id', shapes.ID),
         Field('members', MEMBERS, read=members_of),
     ),
     'share-group-snapshots',
@@ -105,16 +101,16 @@ SNAPSHOT = View(
 SUMMARY = View(
     'share_group_snapshot',
     'share_group_snapshots',
-    (Field('id', ID), Field('name', NAME)),
+    (Field('id', shapes.ID), Field('name', shapes.NAME)),
     'share-group-snapshots',
 )
 
 #: A key to sort by that is a field of the group.
-_BESIDE = (*SNAPSHOT.fields, Field('host', _TEXT, rule='share_group:list_by_host'))
+_BESIDE = (*SNAPSHOT.fields, Field('host', shapes.STRING, rule='share_group:list_by_host'))
 
-_NAMES = (Field('name', NAME), Field('description', NAME))
+_NAMES = (Field('name', shapes.NAME), Field('description', shapes.NAME))
 CREATE = (Field('share_group_id', shapes.REFERENCE, required=True), *_NAMES)
-FILTERS = (Field('share_group_id', _TEXT), *COMMON_FILTERS)
+FILTERS = (Field('share_group_id', shapes.STRING), *COMMON_FILTERS)
 
 _ONE = '/share-group-snapshots/{share_group_snapshot_id}'
 _ACTION = f'{_ONE}/action'
@@ -212,6 +208,6 @@ OPS = [
         'share_group_snapshot:reset_status',
         ok=202,
         action='reset_status',
-        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
 ]

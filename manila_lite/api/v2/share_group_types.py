@@ -5,11 +5,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import share_group_types as actions
-from manila_lite.api.framework import fields, shapes
-from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, act, path
-from manila_lite.api.framework.shapes import BOOLEAN, ID, PAIRS
 from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_types import Bare, is_public
@@ -53,12 +51,12 @@ TYPE = View(
     'share_group_type',
     'share_group_types',
     (
-        Field('id', ID),
+        Field('id', shapes.ID),
         Field('name', {'type': 'string'}),
-        Field('is_public', BOOLEAN),
-        Field('group_specs', PAIRS),
-        Field('share_types', {'type': 'array', 'items': ID}),
-        Field('is_default', BOOLEAN, since='2.46', read=is_default),
+        Field('is_public', shapes.BOOLEAN),
+        Field('group_specs', shapes.PAIRS),
+        Field('share_types', {'type': 'array', 'items': shapes.ID}),
+        Field('is_default', shapes.BOOLEAN, since='2.46', read=is_default),
     ),
 )
 
@@ -88,7 +86,10 @@ _FILTERS = (
 _ONE = '/share-group-types/{share_group_type_id}'
 _ACTION = f'{_ONE}/action'
 _KEY = f'{_ONE}/group-specs/{{key}}'
-_ACCESS = {'type': 'array', 'items': fields.document({'share_group_type_id': ID, 'project_id': ID})}
+_ACCESS = {
+    'type': 'array',
+    'items': shapes.document({'share_group_type_id': shapes.ID, 'project_id': shapes.ID}),
+}
 
 
 def _project(action: str) -> Body:
@@ -156,23 +157,23 @@ OPS = [
         f'{_ONE}/group-specs',
         SPECS.named('get_specs'),
         'share_group_types_spec:index',
-        Plain(PAIRS, 'group_specs'),
+        Plain(shapes.PAIRS, 'group_specs'),
     ),
     group_op(
         'POST',
         f'{_ONE}/group-specs',
         SPECS.named('set_specs'),
         'share_group_types_spec:create',
-        Plain(PAIRS, 'group_specs'),
+        Plain(shapes.PAIRS, 'group_specs'),
         body=Body('group_specs', free=_SPECS),
     ),
-    group_op('GET', _KEY, SPECS.named('get_spec'), 'share_group_types_spec:show', Plain(PAIRS)),
+    group_op('GET', _KEY, SPECS.named('get_spec'), 'share_group_types_spec:show', Plain(shapes.PAIRS)),
     group_op(
         'PUT',
         _KEY,
         SPECS.named('set_spec'),
         'share_group_types_spec:update',
-        Plain(PAIRS),
+        Plain(shapes.PAIRS),
         body=Bare('body', free=_SPECS),
     ),
     group_op(

@@ -7,10 +7,8 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.actions import share_groups as actions
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import PAGE, Body, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Body, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
-from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_group_types import group_op as _op
 from manila_lite.db.core.engine import Connection
@@ -29,33 +27,34 @@ def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-_TEXT = {'type': 'string'}
 _CONSISTENT = {'enum': [None, 'pool', 'host']}
 
 GROUP = View(
     'share_group',
     'share_groups',
     (
-        Field('id', ID),
-        Field('name', NAME),
-        Field('created_at', TIME),
+        Field('id', shapes.ID),
+        Field('name', shapes.NAME),
+        Field('created_at', shapes.TIME),
         Field('status', {'type': 'string', 'enum': sorted(states.SHARE_GROUP.statuses)}),
-        Field('description', NAME),
-        Field('project_id', _TEXT),
-        Field('availability_zone', NULL_STRING, since='2.34'),
-        Field('share_group_type_id', ID),
-        Field('source_share_group_snapshot_id', NULL_STRING),
-        Field('share_network_id', NULL_STRING),
-        Field('share_types', {'type': 'array', 'items': ID}, read=share_types_of),
+        Field('description', shapes.NAME),
+        Field('project_id', shapes.STRING),
+        Field('availability_zone', shapes.NULL_STRING, since='2.34'),
+        Field('share_group_type_id', shapes.ID),
+        Field('source_share_group_snapshot_id', shapes.NULL_STRING),
+        Field('share_network_id', shapes.NULL_STRING),
+        Field('share_types', {'type': 'array', 'items': shapes.ID}, read=share_types_of),
         Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
-        Field('host', NULL_STRING, rule='share_group:list_by_host', blank=True),
-        Field('share_server_id', NULL_STRING, rule='share_group:list_by_host'),
+        Field('host', shapes.NULL_STRING, rule='share_group:list_by_host', blank=True),
+        Field('share_server_id', shapes.NULL_STRING, rule='share_group:list_by_host'),
     ),
     'share-groups',
 )
-SUMMARY = View('share_group', 'share_groups', (Field('id', ID), Field('name', NAME)), 'share-groups')
+SUMMARY = View(
+    'share_group', 'share_groups', (Field('id', shapes.ID), Field('name', shapes.NAME)), 'share-groups'
+)
 
-_NAMES = (Field('name', NAME), Field('description', NAME))
+_NAMES = (Field('name', shapes.NAME), Field('description', shapes.NAME))
 
 CREATE = (
     *_NAMES,
@@ -68,22 +67,22 @@ CREATE = (
 
 #: Filters of lists of groups and of group snapshots.
 COMMON_FILTERS = (
-    Field('name', _TEXT),
-    Field('description', _TEXT, since='2.36'),
-    Field('name~', _TEXT, since='2.36'),
-    Field('description~', _TEXT, since='2.36'),
-    Field('status', _TEXT),
-    Field('project_id', _TEXT),
+    Field('name', shapes.STRING),
+    Field('description', shapes.STRING, since='2.36'),
+    Field('name~', shapes.STRING, since='2.36'),
+    Field('description~', shapes.STRING, since='2.36'),
+    Field('status', shapes.STRING),
+    Field('project_id', shapes.STRING),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     *PAGE,
 )
 
 FILTERS = (
-    Field('share_group_type_id', _TEXT, aliases=('share_group_type',)),
-    Field('share_network_id', _TEXT, aliases=('share_network',)),
-    Field('source_share_group_snapshot_id', _TEXT),
-    Field('host', _TEXT),
-    Field('share_server_id', _TEXT),
+    Field('share_group_type_id', shapes.STRING, aliases=('share_group_type',)),
+    Field('share_network_id', shapes.STRING, aliases=('share_network',)),
+    Field('source_share_group_snapshot_id', shapes.STRING),
+    Field('host', shapes.STRING),
+    Field('share_server_id', shapes.STRING),
     *COMMON_FILTERS,
 )
 
@@ -177,6 +176,6 @@ OPS = [
         'share_group:reset_status',
         ok=202,
         action='reset_status',
-        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
 ]

@@ -8,10 +8,9 @@ from manila_lite import errors, states
 from manila_lite.actions import share_replicas as replicas
 from manila_lite.actions import shares as actions
 from manila_lite.api import versions
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import CTX, path, read
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.shares import rules_status
 from manila_lite.db.core.engine import Connection
@@ -82,31 +81,31 @@ def _get(conn: Connection, req: Request) -> Any:
 # Fields and calls -------------------------------------------------------------------------------
 
 FIELDS = (
-    Field('id', ID),
-    Field('share_id', ID),
-    Field('availability_zone', NULL_STRING),
-    Field('created_at', TIME),
-    Field('host', NULL_STRING),
+    Field('id', shapes.ID),
+    Field('share_id', shapes.ID),
+    Field('availability_zone', shapes.NULL_STRING),
+    Field('created_at', shapes.TIME),
+    Field('host', shapes.NULL_STRING),
     Field('status', {'type': 'string', 'enum': sorted(states.SHARE.statuses)}),
-    Field('share_network_id', NULL_STRING),
-    Field('share_server_id', NULL_STRING),
-    Field('export_location', NULL_STRING, until='2.8', read=first_export),
-    Field('export_locations', {'type': 'array', 'items': STRING}, until='2.8', read=exports_of),
-    Field('access_rules_status', STRING, since='2.10', read=rules_status),
-    Field('replica_state', NULL_STRING, since='2.11'),
-    Field('share_type_id', NULL_STRING, since='2.22'),
-    Field('cast_rules_to_readonly', BOOLEAN, since='2.30'),
-    Field('progress', NULL_STRING, since='2.54'),
-    Field('updated_at', NULL_TIME, since='2.71'),
+    Field('share_network_id', shapes.NULL_STRING),
+    Field('share_server_id', shapes.NULL_STRING),
+    Field('export_location', shapes.NULL_STRING, until='2.8', read=first_export),
+    Field('export_locations', {'type': 'array', 'items': shapes.STRING}, until='2.8', read=exports_of),
+    Field('access_rules_status', shapes.STRING, since='2.10', read=rules_status),
+    Field('replica_state', shapes.NULL_STRING, since='2.11'),
+    Field('share_type_id', shapes.NULL_STRING, since='2.22'),
+    Field('cast_rules_to_readonly', shapes.BOOLEAN, since='2.30'),
+    Field('progress', shapes.NULL_STRING, since='2.54'),
+    Field('updated_at', shapes.NULL_TIME, since='2.71'),
 )
 
 INSTANCE = View('share_instance', 'share_instances', FIELDS)
 
 FILTERS = (
-    Field('export_location_id', STRING, since='2.35'),
-    Field('export_location_path', STRING, since='2.35'),
+    Field('export_location_id', shapes.STRING, since='2.35'),
+    Field('export_location_path', shapes.STRING, since='2.35'),
     *(
-        Field(name, STRING)
+        Field(name, shapes.STRING)
         for name in (
             'id',
             'share_id',

@@ -8,7 +8,6 @@ from manila_lite.actions import share_migration as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Plain
 from manila_lite.api.framework.handlers import BODY, act, path
-from manila_lite.api.framework.shapes import NULL_STRING
 from manila_lite.api.request import Request
 
 _SHARE = '/shares/{share_id}'
@@ -34,8 +33,8 @@ _WANTED = (
     Field('new_share_type_id', shapes.NULL_REFERENCE, empty_is_null=True),
 )
 
-_SHORT = Plain(shapes.progress(task_state=NULL_STRING))
-_LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
+_SHORT = Plain(shapes.progress(task_state=shapes.NULL_STRING))
+_LONG = Plain(shapes.progress(task_state=shapes.NULL_STRING, details={'type': 'object'}))
 
 
 def _with_details(req: Request, figures: dict[str, Any]) -> dict[str, Any]:

@@ -7,13 +7,10 @@ from typing import Any
 from manila_lite.actions import share_network_subnet_metadata
 from manila_lite.actions import share_network_subnets as actions
 from manila_lite.api import versions
-from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, act, path, since, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
-from manila_lite.api.framework.related import pairs_of
-from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core import key_values
@@ -68,20 +65,19 @@ def show(req: Request) -> Any:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-NULL_INTEGER = {'type': ['integer', 'null']}
 #: Ids of the network plugin: UUIDs with Neutron, any text with other plugins.
 PLACE_ID = {'type': ['string', 'null'], 'maxLength': 36}
 
 #: Fields for the place of a subnet: name, schema, first version.
 PLACE = (
-    ('neutron_net_id', NULL_STRING, '2.0'),
-    ('neutron_subnet_id', NULL_STRING, '2.0'),
-    ('network_type', NULL_STRING, '2.0'),
-    ('segmentation_id', NULL_INTEGER, '2.0'),
-    ('cidr', NULL_STRING, '2.0'),
-    ('ip_version', NULL_INTEGER, '2.0'),
-    ('gateway', NULL_STRING, '2.18'),
-    ('mtu', NULL_INTEGER, '2.20'),
+    ('neutron_net_id', shapes.NULL_STRING, '2.0'),
+    ('neutron_subnet_id', shapes.NULL_STRING, '2.0'),
+    ('network_type', shapes.NULL_STRING, '2.0'),
+    ('segmentation_id', shapes.NULL_INTEGER, '2.0'),
+    ('cidr', shapes.NULL_STRING, '2.0'),
+    ('ip_version', shapes.NULL_INTEGER, '2.0'),
+    ('gateway', shapes.NULL_STRING, '2.18'),
+    ('mtu', shapes.NULL_INTEGER, '2.20'),
 )
 
 #: Rules of callers who see the value of a field; others see null.
@@ -90,15 +86,15 @@ DETAILS = dict.fromkeys(('network_type', 'segmentation_id'), 'share_network:show
 
 def _subnet(*more: Field) -> View:
     fields: tuple[Any, ...] = (
-        Field('id', ID),
-        Field('availability_zone', NULL_STRING),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
+        Field('id', shapes.ID),
+        Field('availability_zone', shapes.NULL_STRING),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
         *(
             Field(name, schema, read=subnet_value(name), rule=DETAILS.get(name), blank=True)
             for name, schema, _ in PLACE
         ),
-        Field('metadata', shapes.PAIRS, since='2.78', read=pairs_of),
+        Field('metadata', shapes.PAIRS, since='2.78', read=related.pairs_of),
         # An addition to Manila's API, at every version. A subnet without an error has the fields of Manila, and no other.
         Field('error', {'type': 'string'}, sparse=True),
     )
@@ -107,7 +103,7 @@ def _subnet(*more: Field) -> View:
 
 #: The view of a subnet as part of a share network, and by itself.
 INNER = _subnet()
-SUBNET = _subnet(Field('share_network_id', ID), Field('share_network_name', NULL_STRING))
+SUBNET = _subnet(Field('share_network_id', shapes.ID), Field('share_network_name', shapes.NULL_STRING))
 
 CREATE = (
     Field('neutron_net_id', PLACE_ID, empty_is_null=True),

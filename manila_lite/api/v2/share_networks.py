@@ -10,10 +10,8 @@ from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.actions import share_networks as actions
 from manila_lite.api import versions
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read, since
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_network_subnets import (
     DETAILS,
@@ -100,7 +98,6 @@ def _answer(req: Request, by_host: dict[str, bool | None] | None) -> dict[str, A
 # Fields and calls -------------------------------------------------------------------------------
 
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE_NETWORK.statuses)}
-_TEXT = {'type': 'string'}
 
 
 def _subnets(row: Any, req: Any) -> list[dict[str, Any]]:
@@ -122,12 +119,12 @@ NETWORK = View(
     'share_network',
     'share_networks',
     (
-        Field('id', ID),
-        Field('project_id', _TEXT),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
-        Field('name', NAME),
-        Field('description', NAME),
+        Field('id', shapes.ID),
+        Field('project_id', shapes.STRING),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
+        Field('name', shapes.NAME),
+        Field('description', shapes.NAME),
         *(
             Field(
                 name,
@@ -144,13 +141,13 @@ NETWORK = View(
         _inner(versions.SUBNETS, versions.SUBNET_METADATA - 1),
         _inner(versions.SUBNET_METADATA),
         Field('status', _STATUS, since='2.63'),
-        Field('security_service_update_support', BOOLEAN, since='2.63'),
-        Field('network_allocation_update_support', BOOLEAN, since='2.70'),
+        Field('security_service_update_support', shapes.BOOLEAN, since='2.63'),
+        Field('network_allocation_update_support', shapes.BOOLEAN, since='2.70'),
     ),
 )
-SUMMARY = View('share_network', 'share_networks', (Field('id', ID), Field('name', NAME)))
+SUMMARY = View('share_network', 'share_networks', (Field('id', shapes.ID), Field('name', shapes.NAME)))
 
-_NAMES = (Field('name', NAME), Field('description', NAME))
+_NAMES = (Field('name', shapes.NAME), Field('description', shapes.NAME))
 _WHERE = (
     Field('neutron_net_id', PLACE_ID, empty_is_null=True),
     Field('neutron_subnet_id', PLACE_ID, empty_is_null=True),
@@ -160,19 +157,19 @@ _WHERE = (
 _NUMBER = {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}
 
 FILTERS = (
-    Field('id', _TEXT),
-    Field('name', _TEXT),
-    Field('description', _TEXT),
-    Field('status', _TEXT, since='2.63'),
-    Field('name~', _TEXT, since='2.36'),
-    Field('description~', _TEXT, since='2.36'),
-    Field('project_id', _TEXT),
+    Field('id', shapes.STRING),
+    Field('name', shapes.STRING),
+    Field('description', shapes.STRING),
+    Field('status', shapes.STRING, since='2.63'),
+    Field('name~', shapes.STRING, since='2.36'),
+    Field('description~', shapes.STRING, since='2.36'),
+    Field('project_id', shapes.STRING),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     # Days, as in Manila, which refuses times here.
-    Field('created_since', _TEXT, parse=shapes.day),
-    Field('created_before', _TEXT, parse=shapes.day),
-    Field('security_service_id', _TEXT, aliases=('security_service',)),
-    *(Field(name, _TEXT) for name in ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'cidr')),
+    Field('created_since', shapes.STRING, parse=shapes.day),
+    Field('created_before', shapes.STRING, parse=shapes.day),
+    Field('security_service_id', shapes.STRING, aliases=('security_service',)),
+    *(Field(name, shapes.STRING) for name in ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'cidr')),
     *(Field(name, _NUMBER, parse=shapes.integer) for name in ('segmentation_id', 'ip_version')),
     *PAGE,
 )
@@ -201,7 +198,7 @@ _REQUESTED = {
     'properties': {
         'operation': {'type': 'string', 'enum': ['add_security_service', 'update_security_service']},
         'current_security_service': shapes.NULL_STRING,
-        'new_security_service': ID,
+        'new_security_service': shapes.ID,
     },
 }
 _SERVICE_ANSWER = {
@@ -395,6 +392,6 @@ OPS = [
         ok=202,
         action='reset_status',
         since='2.63',
-        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
 ]

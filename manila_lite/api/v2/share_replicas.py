@@ -7,12 +7,9 @@ from typing import Any, Literal
 from manila_lite import errors, states
 from manila_lite.actions import share_replicas as actions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, path, read, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
-from manila_lite.api.framework.related import pairs_of
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.export_locations import metadata_of
 from manila_lite.db import models
@@ -98,8 +95,8 @@ def export(req: Request) -> Any:
 _STATE = {'type': 'string', 'enum': sorted(state.value for state in states.Replica)}
 
 _FIRST = (
-    Field('id', ID),
-    Field('share_id', ID),
+    Field('id', shapes.ID),
+    Field('share_id', shapes.ID),
     Field('status', {'type': 'string', 'enum': sorted(states.SHARE.statuses)}),
     Field('replica_state', _STATE),
 )
@@ -109,32 +106,32 @@ REPLICA = View(
     'share_replicas',
     (
         *_FIRST,
-        Field('availability_zone', NULL_STRING),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
-        Field('share_network_id', NULL_STRING),
-        Field('metadata', shapes.PAIRS, since='2.95', read=pairs_of),
-        Field('share_server_id', NULL_STRING, rule=CONTEXT_IS_ADMIN),
-        Field('host', NULL_STRING, rule=CONTEXT_IS_ADMIN),
-        Field('cast_rules_to_readonly', BOOLEAN, since='2.30', rule=CONTEXT_IS_ADMIN),
+        Field('availability_zone', shapes.NULL_STRING),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
+        Field('share_network_id', shapes.NULL_STRING),
+        Field('metadata', shapes.PAIRS, since='2.95', read=related.pairs_of),
+        Field('share_server_id', shapes.NULL_STRING, rule=CONTEXT_IS_ADMIN),
+        Field('host', shapes.NULL_STRING, rule=CONTEXT_IS_ADMIN),
+        Field('cast_rules_to_readonly', shapes.BOOLEAN, since='2.30', rule=CONTEXT_IS_ADMIN),
     ),
 )
 
 _PLACE = (
-    Field('id', ID),
-    Field('path', STRING),
-    Field('preferred', BOOLEAN),
+    Field('id', shapes.ID),
+    Field('path', shapes.STRING),
+    Field('preferred', shapes.BOOLEAN),
     Field('metadata', shapes.PAIRS, since='2.87', read=metadata_of),
     Field('replica_state', _STATE, read=state_of),
-    Field('availability_zone', NULL_STRING, read=zone_of),
-    Field('share_instance_id', ID, rule='share_instance:show'),
-    Field('is_admin_only', BOOLEAN, rule='share_instance:show'),
+    Field('availability_zone', shapes.NULL_STRING, read=zone_of),
+    Field('share_instance_id', shapes.ID, rule='share_instance:show'),
+    Field('is_admin_only', shapes.BOOLEAN, rule='share_instance:show'),
 )
 PLACE = View('export_location', 'export_locations', _PLACE)
 PLACE_IN_FULL = View(
     'export_location',
     'export_locations',
-    (*_PLACE, Field('created_at', TIME), Field('updated_at', NULL_TIME)),
+    (*_PLACE, Field('created_at', shapes.TIME), Field('updated_at', shapes.NULL_TIME)),
 )
 
 
@@ -153,7 +150,11 @@ CREATE = (
     Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
     Field(
         'scheduler_hints',
-        {'type': ['object', 'null'], 'additionalProperties': False, 'properties': {'only_host': NULL_STRING}},
+        {
+            'type': ['object', 'null'],
+            'additionalProperties': False,
+            'properties': {'only_host': shapes.NULL_STRING},
+        },
         since='2.67',
     ),
     Field('share_network_id', shapes.NULL_REFERENCE, since='2.72', empty_is_null=True),
@@ -161,8 +162,8 @@ CREATE = (
 )
 
 FILTERS = (
-    *(Field(name, STRING) for name in ('share_id', 'status', 'replica_state', 'share_network_id')),
-    Field('metadata', STRING, parse=_pairs, since='2.95'),
+    *(Field(name, shapes.STRING) for name in ('share_id', 'status', 'replica_state', 'share_network_id')),
+    Field('metadata', shapes.STRING, parse=_pairs, since='2.95'),
     *PAGE,
 )
 
@@ -288,7 +289,7 @@ OPS = [
         ok=202,
         action='reset_status',
         states=_BUSY,
-        body=Body('reset_status', (Field('status', STRING, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
     _op(
         'POST',

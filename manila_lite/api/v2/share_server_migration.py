@@ -7,7 +7,6 @@ from manila_lite.actions.migration_targets import OPTIONS
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Plain
 from manila_lite.api.framework.handlers import BODY, act, optional, path
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING
 
 _ACTION = '/share-servers/{share_server_id}/action'
 _SINCE = '2.57'
@@ -26,13 +25,13 @@ _CHECKED = {
     'type': 'object',
     'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],
     'properties': {
-        'compatible': BOOLEAN,
-        'reason': NULL_STRING,
+        'compatible': shapes.BOOLEAN,
+        'reason': shapes.NULL_STRING,
         'requested_capabilities': _HALF,
         'supported_capabilities': _HALF,
     },
 }
-_PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=NULL_STRING)
+_PROGRESS = shapes.progress(task_state=shapes.NULL_STRING, destination_share_server_id=shapes.NULL_STRING)
 _TASK_STATE = {
     'enum': [
         None,
@@ -78,7 +77,7 @@ OPS = [
             then=lambda req, target_id: {'destination_share_server_id': target_id},
         ),
         'share_server:share_server_migration_complete',
-        Plain({'type': 'object', 'properties': {'destination_share_server_id': ID}}),
+        Plain({'type': 'object', 'properties': {'destination_share_server_id': shapes.ID}}),
         action='migration_complete',
         since=_SINCE,
     ),

@@ -6,12 +6,9 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.actions import encryption
 from manila_lite.actions import share_servers as actions
-from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, act, field, flag, path
-from manila_lite.api.framework.related import finds_nothing
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_servers
 
@@ -51,7 +48,9 @@ def index(req: Request) -> list[Any]:
     with req.ctx.db.reader() as conn:
         project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
         rows = (
-            [] if finds_nothing(req) else share_servers.list_servers(conn, req.query, project_id=project_id)
+            []
+            if related.finds_nothing(req)
+            else share_servers.list_servers(conn, req.query, project_id=project_id)
         )
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in rows])
     return rows
@@ -72,52 +71,51 @@ def details(req: Request) -> dict[str, str]:
 # Fields and calls -------------------------------------------------------------------------------
 
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE_SERVER.statuses)}
-_TEXT = {'type': 'string'}
-_IDS = {'type': 'array', 'items': ID}
+_IDS = {'type': 'array', 'items': shapes.ID}
 
 _FIELDS = (
-    Field('id', ID),
-    Field('project_id', _TEXT),
-    Field('updated_at', NULL_TIME),
+    Field('id', shapes.ID),
+    Field('project_id', shapes.STRING),
+    Field('updated_at', shapes.NULL_TIME),
     Field('status', _STATUS),
-    Field('host', _TEXT),
-    Field('share_network_id', ID),
-    Field('share_network_name', _TEXT, read=network_name),
-    Field('is_auto_deletable', BOOLEAN, since='2.49'),
-    Field('identifier', NULL_STRING, since='2.49'),
-    Field('share_network_subnet_id', NULL_STRING, since='2.51', until='2.69', read=first_subnet),
+    Field('host', shapes.STRING),
+    Field('share_network_id', shapes.ID),
+    Field('share_network_name', shapes.STRING, read=network_name),
+    Field('is_auto_deletable', shapes.BOOLEAN, since='2.49'),
+    Field('identifier', shapes.NULL_STRING, since='2.49'),
+    Field('share_network_subnet_id', shapes.NULL_STRING, since='2.51', until='2.69', read=first_subnet),
     Field('share_network_subnet_id', _IDS, since='2.70', read=subnets_of),
     Field('share_network_subnet_ids', _IDS, since='2.70', read=subnets_of),
-    Field('task_state', NULL_STRING, since='2.57'),
-    Field('source_share_server_id', NULL_STRING, since='2.57'),
-    Field('security_service_update_support', BOOLEAN, since='2.63'),
-    Field('network_allocation_update_support', BOOLEAN, since='2.70'),
-    Field('encryption_key_ref', NULL_STRING, since='2.90'),
+    Field('task_state', shapes.NULL_STRING, since='2.57'),
+    Field('source_share_server_id', shapes.NULL_STRING, since='2.57'),
+    Field('security_service_update_support', shapes.BOOLEAN, since='2.63'),
+    Field('network_allocation_update_support', shapes.BOOLEAN, since='2.70'),
+    Field('encryption_key_ref', shapes.NULL_STRING, since='2.90'),
 )
 LISTED = View('share_server', 'share_servers', _FIELDS)
 SERVER = View(
     'share_server',
     'share_servers',
-    (*_FIELDS, Field('created_at', TIME), Field('backend_details', shapes.PAIRS, read=details_of)),
+    (*_FIELDS, Field('created_at', shapes.TIME), Field('backend_details', shapes.PAIRS, read=details_of)),
 )
 
 FILTERS = (
     *(
-        Field(name, _TEXT)
+        Field(name, shapes.STRING)
         for name in ('id', 'host', 'status', 'project_id', 'share_network_id', 'share_network')
     ),
-    Field('identifier', _TEXT, since='2.49'),
-    Field('share_network_subnet_id', _TEXT, since='2.51'),
-    Field('source_share_server_id', _TEXT, since='2.57'),
-    Field('task_state', _TEXT, since='2.57'),
-    Field('encryption_key_ref', _TEXT, since='2.90', parse=encryption.canonical_id),
+    Field('identifier', shapes.STRING, since='2.49'),
+    Field('share_network_subnet_id', shapes.STRING, since='2.51'),
+    Field('source_share_server_id', shapes.STRING, since='2.57'),
+    Field('task_state', shapes.STRING, since='2.57'),
+    Field('encryption_key_ref', shapes.STRING, since='2.90', parse=encryption.canonical_id),
 )
 
 _ONE = '/share-servers/{share_server_id}'
 
 MANAGED = (
     Field('host', shapes.TEXT, required=True),
-    Field('share_network_id', ID, required=True),
+    Field('share_network_id', shapes.ID, required=True),
     Field('identifier', shapes.TEXT, required=True),
     Field('share_network_subnet_id', shapes.NULL_REFERENCE, since='2.51', empty_is_null=True),
     # For the driver alone, which defines the keys.
@@ -155,7 +153,7 @@ OPS = [
         ok=202,
         action='reset_status',
         since='2.49',
-        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
     Call(
         'POST',

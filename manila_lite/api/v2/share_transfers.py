@@ -6,10 +6,8 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.actions import share_transfers as actions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import Always, View
+from manila_lite.api.framework.call import PAGE, Always, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import CTX, act, field, flag, path, read
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_transfers
 
@@ -50,32 +48,36 @@ def create(req: Request) -> Any:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-_TEXT = {'type': 'string'}
 _SINCE = '2.77'
 
 _SHORT = (
-    Field('id', ID),
-    Field('name', NAME),
+    Field('id', shapes.ID),
+    Field('name', shapes.NAME),
     Field('resource_type', {'type': 'string', 'const': RESOURCE_TYPE}, read=Always(RESOURCE_TYPE)),
-    Field('resource_id', ID, read='share_id'),
+    Field('resource_id', shapes.ID, read='share_id'),
 )
 #: An accepted transfer is deleted, so these two never change.
 _LONG = (
     *_SHORT,
-    Field('created_at', TIME),
-    Field('expires_at', TIME),
-    Field('source_project_id', _TEXT, read='project_id'),
-    Field('destination_project_id', NULL_STRING, read=Always(None)),
-    Field('accepted', BOOLEAN, read=Always(False)),
+    Field('created_at', shapes.TIME),
+    Field('expires_at', shapes.TIME),
+    Field('source_project_id', shapes.STRING, read='project_id'),
+    Field('destination_project_id', shapes.NULL_STRING, read=Always(None)),
+    Field('accepted', shapes.BOOLEAN, read=Always(False)),
 )
 SUMMARY = View('transfer', 'transfers', _SHORT, 'share-transfers')
 TRANSFER = View('transfer', 'transfers', _LONG, 'share-transfers')
-CREATED = View('transfer', 'transfers', (*_LONG, Field('auth_key', _TEXT, read=key_of)), 'share-transfers')
+CREATED = View(
+    'transfer', 'transfers', (*_LONG, Field('auth_key', shapes.STRING, read=key_of)), 'share-transfers'
+)
 
 FILTERS = (
-    *(Field(name, _TEXT) for name in ('id', 'resource_type', 'source_project_id', 'destination_project_id')),
-    Field('name', _TEXT, aliases=('display_name',)),
-    Field('resource_id', _TEXT, aliases=('share_id',)),
+    *(
+        Field(name, shapes.STRING)
+        for name in ('id', 'resource_type', 'source_project_id', 'destination_project_id')
+    ),
+    Field('name', shapes.STRING, aliases=('display_name',)),
+    Field('resource_id', shapes.STRING, aliases=('share_id',)),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     *PAGE,
 )
@@ -123,7 +125,9 @@ OPS = [
         ok=202,
         since=_SINCE,
         states=_BUSY,
-        body=Body('transfer', (Field('share_id', shapes.REFERENCE, required=True), Field('name', NAME))),
+        body=Body(
+            'transfer', (Field('share_id', shapes.REFERENCE, required=True), Field('name', shapes.NAME))
+        ),
     ),
     Call(
         'DELETE',

@@ -8,11 +8,9 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.actions import share_types as actions
 from manila_lite.actions import type_extra_specs
-from manila_lite.api.framework import fields, shapes
-from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.fields import Schema, View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, act, path
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, PAIRS
 from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_types
@@ -89,15 +87,15 @@ TYPE = View(
     'share_type',
     'share_types',
     (
-        Field('id', ID),
+        Field('id', shapes.ID),
         Field('name', {'type': 'string'}),
-        Field(_OLD_PUBLIC, BOOLEAN, until='2.6', read='is_public'),
-        Field(_PUBLIC, BOOLEAN, since='2.7', read='is_public'),
-        Field('required_extra_specs', PAIRS, read=required_of),
-        Field('extra_specs', PAIRS, until='2.23', read=specs_of),
-        Field('extra_specs', PAIRS, since='2.24', read=specs_and_abilities_of),
-        Field('description', NAME, since='2.41'),
-        Field('is_default', BOOLEAN, since='2.46', read=is_default),
+        Field(_OLD_PUBLIC, shapes.BOOLEAN, until='2.6', read='is_public'),
+        Field(_PUBLIC, shapes.BOOLEAN, since='2.7', read='is_public'),
+        Field('required_extra_specs', shapes.PAIRS, read=required_of),
+        Field('extra_specs', shapes.PAIRS, until='2.23', read=specs_of),
+        Field('extra_specs', shapes.PAIRS, since='2.24', read=specs_and_abilities_of),
+        Field('description', shapes.NAME, since='2.41'),
+        Field('is_default', shapes.BOOLEAN, since='2.46', read=is_default),
     ),
 )
 
@@ -111,10 +109,10 @@ class _One(One):
         shown = self.view.render(row, req)
         return {'share_type': shown, 'volume_type': shown}
 
-    def schema(self, version: int) -> Schema:
+    def schema(self, version: int) -> shapes.Schema:
         """Return the JSON schema of the document."""
         schema = self.view.schema(version)
-        return fields.document({'share_type': schema, 'volume_type': schema})
+        return shapes.document({'share_type': schema, 'volume_type': schema})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,17 +124,17 @@ class _Many(Many):
         shown = self.view.render_all(rows, req)
         return {'share_types': shown, 'volume_types': shown}
 
-    def schema(self, version: int) -> Schema:
+    def schema(self, version: int) -> shapes.Schema:
         """Return the JSON schema of the document."""
         schema = {'type': 'array', 'items': self.view.schema(version)}
-        return fields.document({'share_types': schema, 'volume_types': schema})
+        return shapes.document({'share_types': schema, 'volume_types': schema})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Bare(Body):
     """A body that is the entity itself, without a key around it."""
 
-    def schema(self, version: int) -> Schema:
+    def schema(self, version: int) -> shapes.Schema:
         """Return the JSON schema of the whole document."""
         return self.entity(version)
 
@@ -157,7 +155,7 @@ _SPEC_VALUES = {'type': 'object', 'additionalProperties': {'type': ['string', 'b
 _SPECS = {**_SPEC_VALUES, 'minProperties': 1}
 
 _VALUES = (
-    Field('description', NAME, since='2.41'),
+    Field('description', shapes.NAME, since='2.41'),
     Field('is_public', shapes.NULL_FLAG, parse=shapes.flag, aliases=(_PUBLIC, _OLD_PUBLIC)),
 )
 _CREATE = Body(
@@ -187,7 +185,7 @@ _FILTERS = (
 _ONE = '/types/{type_id}'
 _ACTION = f'{_ONE}/action'
 _KEY = f'{_ONE}/extra_specs/{{key}}'
-_ACCESS = {'type': 'array', 'items': fields.document({'share_type_id': ID, 'project_id': ID})}
+_ACCESS = {'type': 'array', 'items': shapes.document({'share_type_id': shapes.ID, 'project_id': shapes.ID})}
 
 
 def _project(action: str) -> Body:
@@ -263,23 +261,23 @@ OPS = [
         f'{_ONE}/extra_specs',
         SPECS.named('get_specs'),
         'share_types_extra_spec:index',
-        Plain(PAIRS, 'extra_specs'),
+        Plain(shapes.PAIRS, 'extra_specs'),
     ),
     Call(
         'POST',
         f'{_ONE}/extra_specs',
         SPECS.named('set_specs'),
         'share_types_extra_spec:create',
-        Plain(PAIRS, 'extra_specs'),
+        Plain(shapes.PAIRS, 'extra_specs'),
         body=Body('extra_specs', free=_SPECS),
     ),
-    Call('GET', _KEY, SPECS.named('get_spec'), 'share_types_extra_spec:show', Plain(PAIRS)),
+    Call('GET', _KEY, SPECS.named('get_spec'), 'share_types_extra_spec:show', Plain(shapes.PAIRS)),
     Call(
         'PUT',
         _KEY,
         SPECS.named('set_spec'),
         'share_types_extra_spec:update',
-        Plain(PAIRS),
+        Plain(shapes.PAIRS),
         body=Bare('body', free=_SPECS),
     ),
     Call(

@@ -9,12 +9,9 @@ from manila_lite.actions import encryption, share_migration, type_extra_specs
 from manila_lite.actions import shares as actions
 from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, query, read
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
-from manila_lite.api.framework.related import pairs_of
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core import key_values
@@ -130,56 +127,56 @@ def extend(req: Request) -> None:
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE.statuses)}
 
 FIELDS = (
-    Field('id', ID),
+    Field('id', shapes.ID),
     Field('size', {'type': 'integer'}),
-    Field('availability_zone', NULL_STRING),
-    Field('created_at', TIME),
+    Field('availability_zone', shapes.NULL_STRING),
+    Field('created_at', shapes.TIME),
     Field('status', _STATUS),
-    Field('name', NAME),
-    Field('description', NAME),
+    Field('name', shapes.NAME),
+    Field('description', shapes.NAME),
     Field('project_id', {'type': 'string'}),
-    Field('snapshot_id', NULL_STRING),
-    Field('share_network_id', NULL_STRING),
+    Field('snapshot_id', shapes.NULL_STRING),
+    Field('share_network_id', shapes.NULL_STRING),
     Field('share_proto', {'type': 'string'}),
-    Field('metadata', shapes.PAIRS, read=pairs_of),
-    Field('share_type', NULL_STRING, until='2.5', read='share_type_name'),
-    Field('share_type', NULL_STRING, since='2.6', read='share_type_id'),
-    Field('share_type_name', NULL_STRING, since='2.6'),
-    Field('volume_type', NULL_STRING, read='share_type_name'),
-    Field('is_public', BOOLEAN),
-    Field('snapshot_support', BOOLEAN, since='2.2'),
-    Field('task_state', NULL_STRING, since='2.5'),
-    Field('export_location', NULL_STRING, until='2.8', read=first_export),
+    Field('metadata', shapes.PAIRS, read=related.pairs_of),
+    Field('share_type', shapes.NULL_STRING, until='2.5', read='share_type_name'),
+    Field('share_type', shapes.NULL_STRING, since='2.6', read='share_type_id'),
+    Field('share_type_name', shapes.NULL_STRING, since='2.6'),
+    Field('volume_type', shapes.NULL_STRING, read='share_type_name'),
+    Field('is_public', shapes.BOOLEAN),
+    Field('snapshot_support', shapes.BOOLEAN, since='2.2'),
+    Field('task_state', shapes.NULL_STRING, since='2.5'),
+    Field('export_location', shapes.NULL_STRING, until='2.8', read=first_export),
     Field('export_locations', {'type': 'array', 'items': {'type': 'string'}}, until='2.8', read=exports_of),
     Field('access_rules_status', {'type': 'string'}, since='2.10', read=rules_status),
-    Field('replication_type', NULL_STRING, since='2.11'),
-    Field('has_replicas', BOOLEAN, since='2.11', read=has_replicas),
-    Field('user_id', NULL_STRING, since='2.16'),
-    Field('create_share_from_snapshot_support', BOOLEAN, since='2.24'),
-    Field('revert_to_snapshot_support', BOOLEAN, since='2.27'),
-    Field('share_group_id', NULL_STRING, since='2.31'),
-    Field('source_share_group_snapshot_member_id', NULL_STRING, since='2.31'),
-    Field('mount_snapshot_support', BOOLEAN, since='2.32'),
-    Field('progress', NULL_STRING, since='2.54'),
-    Field('is_soft_deleted', BOOLEAN, since='2.69'),
+    Field('replication_type', shapes.NULL_STRING, since='2.11'),
+    Field('has_replicas', shapes.BOOLEAN, since='2.11', read=has_replicas),
+    Field('user_id', shapes.NULL_STRING, since='2.16'),
+    Field('create_share_from_snapshot_support', shapes.BOOLEAN, since='2.24'),
+    Field('revert_to_snapshot_support', shapes.BOOLEAN, since='2.27'),
+    Field('share_group_id', shapes.NULL_STRING, since='2.31'),
+    Field('source_share_group_snapshot_member_id', shapes.NULL_STRING, since='2.31'),
+    Field('mount_snapshot_support', shapes.BOOLEAN, since='2.32'),
+    Field('progress', shapes.NULL_STRING, since='2.54'),
+    Field('is_soft_deleted', shapes.BOOLEAN, since='2.69'),
     Field('scheduled_to_be_deleted_at', shapes.NULL_TIME, since='2.69'),
-    Field('source_backup_id', NULL_STRING, since='2.80'),
-    Field('mount_point_name', NULL_STRING, since='2.84'),
-    Field('encryption_key_ref', NULL_STRING, since='2.90'),
-    Field('snapshot_inherit_share_access_support', BOOLEAN, since='2.99'),
-    Field('host', NULL_STRING, rule='share:show_host'),
-    Field('share_server_id', NULL_STRING, rule='share:show_host'),
+    Field('source_backup_id', shapes.NULL_STRING, since='2.80'),
+    Field('mount_point_name', shapes.NULL_STRING, since='2.84'),
+    Field('encryption_key_ref', shapes.NULL_STRING, since='2.90'),
+    Field('snapshot_inherit_share_access_support', shapes.BOOLEAN, since='2.99'),
+    Field('host', shapes.NULL_STRING, rule='share:show_host'),
+    Field('share_server_id', shapes.NULL_STRING, rule='share:show_host'),
 )
 
 SHARE = View('share', 'shares', FIELDS, 'shares')
-SUMMARY = View('share', 'shares', (Field('id', ID), Field('name', NAME)), 'shares')
+SUMMARY = View('share', 'shares', (Field('id', shapes.ID), Field('name', shapes.NAME)), 'shares')
 
 
 def _hints(*names: str) -> dict[str, object]:
     return {
         'type': ['object', 'null'],
         'additionalProperties': False,
-        'properties': dict.fromkeys(names, NULL_STRING),
+        'properties': dict.fromkeys(names, shapes.NULL_STRING),
     }
 
 
@@ -188,8 +185,8 @@ _AFFINITY = ('same_host', 'different_host')
 CREATE = (
     Field('size', {**shapes.SIZE, 'type': ['integer', 'string', 'null']}, parse=shapes.integer),
     Field('share_proto', {'type': ['string', 'null'], 'maxLength': 32}, empty_is_null=True),
-    Field('name', NAME, aliases=('display_name',)),
-    Field('description', NAME, aliases=('display_description',)),
+    Field('name', shapes.NAME, aliases=('display_name',)),
+    Field('description', shapes.NAME, aliases=('display_description',)),
     Field('share_type', shapes.NULL_REFERENCE, aliases=('volume_type', 'share_type_id'), empty_is_null=True),
     Field('snapshot_id', shapes.NULL_REFERENCE, empty_is_null=True),
     Field('share_network_id', shapes.NULL_REFERENCE, empty_is_null=True),
@@ -217,8 +214,8 @@ CREATE = (
 )
 
 UPDATE = (
-    Field('name', NAME, aliases=('display_name',)),
-    Field('description', NAME, aliases=('display_description',)),
+    Field('name', shapes.NAME, aliases=('display_name',)),
+    Field('description', shapes.NAME, aliases=('display_description',)),
     Field('is_public', shapes.FLAG, parse=shapes.flag),
 )
 

@@ -6,10 +6,9 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.actions import snapshot_access as actions
 from manila_lite.api import versions
-from manila_lite.api.framework.call import Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import LINKS, STRING, View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, act, field, path, since
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshot_access, snapshot_instances, snapshots
@@ -71,12 +70,12 @@ ACCESS = View(
     'snapshot_access',
     'snapshot_access_list',
     (
-        Field('id', ID),
-        Field('access_type', STRING),
-        Field('access_to', STRING),
+        Field('id', shapes.ID),
+        Field('access_type', shapes.STRING),
+        Field('access_to', shapes.STRING),
         Field('state', {'type': 'string', 'enum': sorted(states.SNAPSHOT_ACCESS.statuses)}),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
     ),
 )
 
@@ -86,18 +85,18 @@ def _links(row: Any, req: Any) -> list[dict[str, str]]:
 
 
 _PLACE = (
-    Field('id', ID),
-    Field('path', STRING),
-    Field('links', LINKS, read=_links),
+    Field('id', shapes.ID),
+    Field('path', shapes.STRING),
+    Field('links', shapes.LINKS, read=_links),
     # The only instance of a snapshot has the id of the snapshot.
-    Field('share_snapshot_instance_id', ID, read='snapshot_id', rule='context_is_admin'),
-    Field('is_admin_only', BOOLEAN, rule='context_is_admin'),
+    Field('share_snapshot_instance_id', shapes.ID, read='snapshot_id', rule='context_is_admin'),
+    Field('is_admin_only', shapes.BOOLEAN, rule='context_is_admin'),
 )
 SUMMARY = View('share_snapshot_export_location', 'share_snapshot_export_locations', _PLACE)
 PLACE = View(
     'share_snapshot_export_location',
     'share_snapshot_export_locations',
-    (*_PLACE, Field('created_at', TIME), Field('updated_at', NULL_TIME)),
+    (*_PLACE, Field('created_at', shapes.TIME), Field('updated_at', shapes.NULL_TIME)),
 )
 
 ALLOW = (

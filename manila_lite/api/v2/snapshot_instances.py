@@ -3,10 +3,9 @@
 
 from manila_lite import states
 from manila_lite.actions import snapshots as actions
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import CTX, PAGING, QUERY, path, read
-from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import snapshot_instances
 
@@ -17,8 +16,8 @@ def reset_status(req: Request) -> None:
 
 
 _FIRST = (
-    Field('id', ID),
-    Field('snapshot_id', ID),
+    Field('id', shapes.ID),
+    Field('snapshot_id', shapes.ID),
     Field('status', {'type': 'string', 'enum': sorted(states.SNAPSHOT.statuses)}),
 )
 SUMMARY = View('snapshot_instance', 'snapshot_instances', _FIRST)
@@ -27,17 +26,20 @@ INSTANCE = View(
     'snapshot_instances',
     (
         *_FIRST,
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
-        Field('share_id', ID),
-        Field('share_instance_id', ID),
-        Field('progress', NULL_STRING),
-        Field('provider_location', NULL_STRING),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
+        Field('share_id', shapes.ID),
+        Field('share_instance_id', shapes.ID),
+        Field('progress', shapes.NULL_STRING),
+        Field('provider_location', shapes.NULL_STRING),
     ),
 )
 
 FILTERS = (
-    *(Field(name, STRING) for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')),
+    *(
+        Field(name, shapes.STRING)
+        for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')
+    ),
     *PAGE,
 )
 
@@ -89,6 +91,6 @@ OPS = [
         ok=202,
         since='2.19',
         action='reset_status',
-        body=Body('reset_status', (Field('status', STRING, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
 ]

@@ -6,12 +6,9 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, read, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
-from manila_lite.api.framework.related import pairs_of
-from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
@@ -50,33 +47,32 @@ def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
 # Fields and calls -------------------------------------------------------------------------------
 
 _STATUS = {'type': 'string', 'enum': sorted(states.SNAPSHOT.statuses)}
-_TEXT = {'type': 'string'}
 
 SNAPSHOT = View(
     'snapshot',
     'snapshots',
     (
-        Field('id', ID),
-        Field('share_id', ID),
+        Field('id', shapes.ID),
+        Field('share_id', shapes.ID),
         Field('share_size', {'type': 'integer'}),
-        Field('created_at', TIME),
+        Field('created_at', shapes.TIME),
         Field('status', _STATUS),
-        Field('name', NAME),
-        Field('description', NAME),
+        Field('name', shapes.NAME),
+        Field('description', shapes.NAME),
         Field('size', {'type': 'integer'}),
-        Field('share_proto', _TEXT),
-        Field('provider_location', NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
-        Field('user_id', NULL_STRING, since='2.17'),
-        Field('project_id', _TEXT, since='2.17'),
-        Field('metadata', shapes.PAIRS, since='2.73', read=pairs_of),
+        Field('share_proto', shapes.STRING),
+        Field('provider_location', shapes.NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
+        Field('user_id', shapes.NULL_STRING, since='2.17'),
+        Field('project_id', shapes.STRING, since='2.17'),
+        Field('metadata', shapes.PAIRS, since='2.73', read=related.pairs_of),
     ),
     'snapshots',
 )
-SUMMARY = View('snapshot', 'snapshots', (Field('id', ID), Field('name', NAME)), 'snapshots')
+SUMMARY = View('snapshot', 'snapshots', (Field('id', shapes.ID), Field('name', shapes.NAME)), 'snapshots')
 
 _NAMES = (
-    Field('name', NAME, aliases=('display_name',)),
-    Field('description', NAME, aliases=('display_description',)),
+    Field('name', shapes.NAME, aliases=('display_name',)),
+    Field('description', shapes.NAME, aliases=('display_description',)),
 )
 
 CREATE = (
@@ -87,18 +83,18 @@ CREATE = (
 )
 
 FILTERS = (
-    Field('name', _TEXT, aliases=('display_name',)),
-    Field('description', _TEXT, aliases=('display_description',), since='2.36'),
-    Field('status', _TEXT),
-    Field('share_id', _TEXT),
+    Field('name', shapes.STRING, aliases=('display_name',)),
+    Field('description', shapes.STRING, aliases=('display_description',), since='2.36'),
+    Field('status', shapes.STRING),
+    Field('share_id', shapes.STRING),
     Field('size', {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
-    Field('usage', _TEXT, parse=shapes.one_of('any', 'used', 'unused')),
-    Field('user_id', _TEXT),
-    Field('project_id', _TEXT),
+    Field('usage', shapes.STRING, parse=shapes.one_of('any', 'used', 'unused')),
+    Field('user_id', shapes.STRING),
+    Field('project_id', shapes.STRING),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
-    Field('name~', _TEXT, since='2.36', aliases=('display_name~',)),
-    Field('description~', _TEXT, since='2.36', aliases=('display_description~',)),
-    Field('metadata', _TEXT, parse=shapes.pairs, since='2.73'),
+    Field('name~', shapes.STRING, since='2.36', aliases=('display_name~',)),
+    Field('description~', shapes.STRING, since='2.36', aliases=('display_description~',)),
+    Field('metadata', shapes.STRING, parse=shapes.pairs, since='2.73'),
     Field('with_count', shapes.FLAG, parse=shapes.flag, since='2.79'),
     *PAGE,
 )
@@ -187,7 +183,7 @@ OPS = [
         'share_snapshot:reset_status',
         ok=202,
         action='reset_status',
-        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+        body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
     *metadata_ops(
         _ONE, MetadataCalls(actions.METADATA, ('snapshot_id',)), 'share_snapshot:{}_metadata', since='2.73'

@@ -5,7 +5,7 @@ import hashlib
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.api.framework.fields import Field, View
+from manila_lite.api.framework.call import Field, View
 from manila_lite.api.request import Request
 from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import actions, attachments, images, networks, policies

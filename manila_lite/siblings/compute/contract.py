@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.fields import Always
+from manila_lite.api.framework.call import PAGE, Always, Body, Call, Field, Many, One, Plain
 from manila_lite.siblings.compute import calls, networks, policies
 from manila_lite.siblings.compute.states import SHOWN
 

@@ -7,8 +7,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api.framework import fields, shapes
 from manila_lite.api.framework.bodies import Body
-from manila_lite.api.framework.call import Call
-from manila_lite.api.framework.fields import Always, Field, Many, One, Plain, View
+from manila_lite.api.framework.call import Always, Call, Field, Many, One, Plain, View
 from manila_lite.siblings.dataproc import calls, templates, validation
 from manila_lite.siblings.dataproc import policies as rules
 
@@ -61,9 +60,9 @@ class Pages(Many):
             document['markers'] = {'prev': None, 'next': req.related.get('next')}
         return document
 
-    def schema(self, version: int) -> fields.Schema:
+    def schema(self, version: int) -> shapes.Schema:
         """Return its schema."""
-        return fields.document(
+        return shapes.document(
             {self.view.plural: {'type': 'array', 'items': self.view.schema(version)}}, {'markers': _OBJECT}
         )
 

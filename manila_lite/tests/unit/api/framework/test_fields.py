@@ -9,7 +9,7 @@ import orjson
 import testtools
 
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.fields import Always, Field, Many, One, Plain, View, compiled, document, encode
+from manila_lite.api.framework.fields import Always, Field, Many, One, Plain, View, compiled, encode
 
 
 def moment(*parts):
@@ -120,6 +120,6 @@ class Views(testtools.TestCase):
             self.assertRaises(ValueError, fits, bad)
 
     def test_required_fields_of_a_document_are_required(self):
-        schema = document({'a': shapes.ID}, {'b': shapes.ID})
+        schema = shapes.document({'a': shapes.ID}, {'b': shapes.ID})
         compiled(schema)({'a': 'x', 'b': 'y'})
         self.assertRaises(ValueError, compiled(schema), {'b': 'y'})
