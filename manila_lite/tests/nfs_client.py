@@ -25,6 +25,8 @@ _PIECE = 1 << 16
 #: The smallest write of btrfs.
 _BLOCK = 4096
 _CLONE_NEWNET = 0x40000000
+#: Numbers that have room for a struct statvfs.
+_STATVFS = 16
 #: Limit of a session, whatever hangs.
 _SESSION_SECONDS = 120
 
@@ -97,6 +99,13 @@ class Mount(libnfs.Mount):
             self.call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(piece)), piece)
         self.call('nfs_fsync', handle)
         self.call('nfs_close', handle)
+
+    def space(self):
+        """Return the size and the used bytes of the file system, as df shows them."""
+        found = (ctypes.c_uint64 * _STATVFS)()
+        self.call('nfs_statvfs', b'/', ctypes.byref(found))
+        _block, unit, blocks, free = found[:4]
+        return f'{blocks * unit} {(blocks - free) * unit}'
 
     def rename(self, old, new):
         """Rename the file."""
@@ -192,6 +201,7 @@ ACTIONS = {
     'put': lambda mount, path, text: mount.put(path, text.encode()),
     'fill': lambda mount, path, mebibytes: mount.fill(path, int(mebibytes)),
     'digest': lambda mount: '\n'.join(f'{mount.digest(name)}  {name}' for name in mount.names()),
+    'space': lambda mount: mount.space(),
     'unlink': lambda mount, path: mount.unlink(path),
     'rename': lambda mount, old, new: mount.rename(old, new),
 }

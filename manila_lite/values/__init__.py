@@ -18,12 +18,14 @@ from manila_lite.values.share_backups import Backup, BackupProgress, BackupType
 from manila_lite.values.share_networks import Allocation, SecurityService, ServerNetwork
 from manila_lite.values.share_replicas import Replica, ReplicaResult
 from manila_lite.values.share_servers import ServerResult, ServerUpdate, ShareServer
+from manila_lite.values.share_usage import SERIES, Series, ShareUsage, UsageTarget
 from manila_lite.values.shares import EnsureResult, EnsureTarget, ManagedShare, Share
 from manila_lite.values.snapshots import ManagedSnapshot, ServedSnapshot, Snapshot
 
 __all__ = [
     'ACCESS_TYPES',
     'MOUNT_OPTIONS',
+    'SERIES',
     'Ability',
     'AccessRule',
     'Allocation',
@@ -45,6 +47,7 @@ __all__ = [
     'ReplicaResult',
     'RuleResult',
     'SecurityService',
+    'Series',
     'ServedSnapshot',
     'ServerMigration',
     'ServerNetwork',
@@ -53,5 +56,7 @@ __all__ = [
     'Share',
     'ShareMigration',
     'ShareServer',
+    'ShareUsage',
     'Snapshot',
+    'UsageTarget',
 ]

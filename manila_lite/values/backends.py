@@ -57,3 +57,4 @@ class Ability(enum.Enum):
     MANAGE_SHARES = 'share_manage'
     MANAGE_SNAPSHOTS = 'snapshot_manage'
     BACK_UP = 'share_backup'
+    MEASURE_USAGE = 'share_usage'

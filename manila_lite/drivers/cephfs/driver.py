@@ -18,6 +18,7 @@ from manila_lite.drivers.interface import (
     Clones,
     EnsuresOneByOne,
     ManagesSnapshots,
+    MeasuresUsage,
     Resizes,
     ShareDriver,
     Snapshots,
@@ -35,6 +36,7 @@ from manila_lite.drivers.passing_on import passes_on
         'inspect_shares': 'ensuring.inspect',
         'extend_share': 'shares.extend',
         'shrink_share': 'shares.shrink',
+        'measure_usage': 'measuring.usage',
         'manage_share': 'managed_shares.manage',
         'unmanage_share': 'managed_shares.unmanage',
         'create_snapshot': 'snapshots.create',
@@ -44,7 +46,7 @@ from manila_lite.drivers.passing_on import passes_on
         'unmanage_snapshot': 'snapshots.unmanage',
     }
 )
-class CephfsDriver(EnsuresOneByOne, Resizes, Snapshots, Clones, ManagesSnapshots, ShareDriver):
+class CephfsDriver(EnsuresOneByOne, Resizes, MeasuresUsage, Snapshots, Clones, ManagesSnapshots, ShareDriver):
     """Shares of one file system and one protocol. The share's size is enforced by the clients (EDQUOT).
 
     Only ``manage_share`` has a driver option, ``size`` in GiB.

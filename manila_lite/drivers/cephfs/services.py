@@ -9,6 +9,7 @@ from manila_lite.drivers.cephfs.shares.ensure import Ensuring
 from manila_lite.drivers.cephfs.shares.manage_shares import ManagedShares
 from manila_lite.drivers.cephfs.shares.shares import Shares
 from manila_lite.drivers.cephfs.shares.snapshots import Snapshots
+from manila_lite.drivers.cephfs.shares.usage import Measuring
 from manila_lite.drivers.cephfs.volumes.objects import Objects
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
@@ -36,3 +37,4 @@ class Services:
         self.ensuring = Ensuring(*used)
         self.managed_shares = ManagedShares(*used)
         self.snapshots = Snapshots(subvolumes, objects, self.shares)
+        self.measuring = Measuring(cluster, subvolumes)

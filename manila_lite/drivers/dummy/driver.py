@@ -5,6 +5,8 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 
+from oslo_utils import units
+
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import (
@@ -27,6 +29,7 @@ class DummyDriver(
     replication.DummyReplication,
     backups.DummyBackups,
     interface.Resizes,
+    interface.MeasuresUsage,
     interface.Snapshots,
     interface.Clones,
     interface.Reverts,
@@ -137,6 +140,22 @@ class DummyDriver(
                 raise errors.RefusedShrink(f'Share {share.id} holds {record.used} GiB, more than {new_size}.')
             record.size = new_size
             self.store.shares.put(record)
+
+    @knobbed
+    def measure_usage(self, targets: Sequence[values.UsageTarget]) -> Mapping[str, values.ShareUsage]:
+        with self.store.locked():
+            shares = {record.id: record for record in self.store.shares.known() if record.ours}
+            snapshots = {record.id: record.used for record in self.store.snapshots.known()}
+        return {
+            target.id: values.ShareUsage(
+                used_bytes=int(shares[target.id].used * units.Gi),
+                limit_bytes=shares[target.id].size * units.Gi,
+                snapshot_bytes=int(sum(snapshots.get(key, 0) for key in target.snapshots) * units.Gi),
+                files=int(bool(shares[target.id].content)),
+            )
+            for target in targets
+            if target.id in shares
+        }
 
     @knobbed
     def create_snapshot(self, snapshot: values.Snapshot) -> str | None:

@@ -16,6 +16,7 @@ from manila_lite.drivers.interface.security_services import UpdatesSecurityServi
 from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.share_server_migration import MigratesReplicated, MigratesServers
+from manila_lite.drivers.interface.share_usage import MeasuresUsage
 from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     'ManagesServers',
     'ManagesShares',
     'ManagesSnapshots',
+    'MeasuresUsage',
     'MigratesReplicated',
     'MigratesServers',
     'MigratesShares',
@@ -72,6 +74,7 @@ ABILITIES: dict[type, values.Ability] = {
     ManagesShares: values.Ability.MANAGE_SHARES,
     ManagesSnapshots: values.Ability.MANAGE_SNAPSHOTS,
     BacksUp: values.Ability.BACK_UP,
+    MeasuresUsage: values.Ability.MEASURE_USAGE,
 }
 
 #: The capability of a pool that says whether its driver has an ability.

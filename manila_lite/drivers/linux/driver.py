@@ -18,6 +18,7 @@ from manila_lite.drivers.interface import (
     ConsistentSnapshots,
     ManagesServers,
     ManagesSnapshots,
+    MeasuresUsage,
     MigratesServers,
     MigratesShares,
     MountsSnapshots,
@@ -46,6 +47,7 @@ from manila_lite.drivers.passing_on import passes_on
         'inspect_shares': 'ensuring.inspect',
         'extend_share': 'shares.extend',
         'shrink_share': 'shares.shrink',
+        'measure_usage': 'measuring.usage',
         'manage_share': 'managed_shares.manage',
         'unmanage_share': 'managed_shares.unmanage',
         'create_snapshot': 'snapshots.create',
@@ -78,6 +80,7 @@ from manila_lite.drivers.passing_on import passes_on
 )
 class LinuxDriver(
     Resizes,
+    MeasuresUsage,
     Snapshots,
     MountsSnapshots,
     Clones,

@@ -24,6 +24,7 @@ from manila_lite.drivers.linux.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.snapshots import Snapshots
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.linux.shares.usage import Measuring
 from manila_lite.drivers.recent_sizes import RecentSizes
 
 
@@ -67,6 +68,7 @@ class Services:
             *used, is_exported=lambda share_id: share_id in exported([state, *servers.folders()])
         )
         self.managed_snapshots = ManagedSnapshots(*used)
+        self.measuring = Measuring(self.pool)
 
         self.backups = ShareBackups(state, storage, self.shares)
         self.replicas = ShareReplicas(

@@ -4,7 +4,7 @@
 import dataclasses
 from typing import Any, ClassVar
 
-from oslo_utils import uuidutils
+from oslo_utils import units, uuidutils
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
@@ -210,6 +210,30 @@ class ShrinkFullShare(_Keeps):
         self.test.assertEqual('first', self.test.read(self.share))
 
 
+class MeasureUsage(_Keeps):
+    METHOD = 'measure_usage'
+    ABILITY = interface.MeasuresUsage
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.fill(self.share, 0.5)
+        self.other = self.test.made_share()
+        targets = [
+            values.UsageTarget(share.id, share.export_locations[0].path) for share in (self.share, self.other)
+        ]
+        self.args = ([*targets, values.UsageTarget(unknown())],)
+
+    def lasting(self, answer: Any) -> Any:
+        return sorted(answer)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual({self.share.id, self.other.id}, set(answer))
+        filled, other = answer[self.share.id], answer[self.other.id]
+        self.test.assertLess(abs(filled.used_bytes - units.Gi // 2), units.Mi, filled)
+        self.test.assertLess(other.used_bytes, units.Mi, other)
+        self.test.assertIn(filled.limit_bytes, (None, units.Gi))
+
+
 class CreateSnapshot(_Keeps):
     METHOD = 'create_snapshot'
     ABILITY = interface.Snapshots
@@ -349,6 +373,7 @@ CASES = (
     ExtendShare,
     ShrinkShare,
     ShrinkFullShare,
+    MeasureUsage,
     CreateSnapshot,
     CreateGroupSnapshot,
     DeleteSnapshot,

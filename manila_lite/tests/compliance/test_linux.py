@@ -96,6 +96,7 @@ class LinuxBinding(base.Binding):
     def fill(self, share, gib):
         with self._file(share).with_name('filler').open('wb') as filler:
             os.posix_fallocate(filler.fileno(), 0, int(gib * _GIB))
+        self._run('btrfs', 'filesystem', 'sync', str(self._file(share).parent))  # which counts it
 
     def limit(self, share):
         shown = self._run('btrfs', 'qgroup', 'show', '-F', '-r', '--raw', str(self._file(share).parent))

@@ -4,7 +4,7 @@
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from manila_lite.drivers.cephfs.cluster import bindings
@@ -77,6 +77,13 @@ class Cluster:
             return self._current().directory_size(filesystem, path, _GLANCE)
         except (Away, Refused):
             return None
+
+    def usage_of(self, filesystem: str, paths: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+        """Return the bytes and the files in each of these directories and below, by path, as far as they can be seen.
+
+        :raises Away: the cluster does not answer. :raises Refused: it does not let the service look.
+        """
+        return self._current().usage_of(filesystem, paths, self._patience())
 
     def close(self) -> None:
         with self._lock:

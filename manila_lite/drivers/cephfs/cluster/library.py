@@ -4,7 +4,7 @@
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +20,8 @@ QUIET = {
     'err_to_stderr': 'false',
     'admin_socket': '',
 }
+#: Bytes and files in a directory and below.
+_FIGURES = ('rbytes', 'rfiles')
 #: Seconds that connecting may take beyond the time that the library was given, which it keeps roughly.
 _MARGIN = 2.0
 
@@ -57,6 +59,23 @@ class Library:
             seconds,
         )
         return int(size)
+
+    def usage_of(
+        self, filesystem: str, paths: Sequence[str], seconds: float
+    ) -> Mapping[str, tuple[int, int]]:
+        """Return the bytes and the files in each of these directories and below, by path; nothing of missing ones."""
+        connection = self._connection(seconds)
+
+        def look(to: '_Connection') -> dict[str, tuple[int, int]]:
+            mount, found = to.mounted(self._cephfs, filesystem), {}
+            for path in paths:
+                with contextlib.suppress(self._cephfs.ObjectNotFound):
+                    size, files = (int(mount.getxattr(path, f'ceph.dir.{name}')) for name in _FIGURES)
+                    found[path] = size, files
+            return found
+
+        usage: dict[str, tuple[int, int]] = self._ask(lambda: connection.use(look), seconds)
+        return usage
 
     def close(self) -> None:
         """Close the connection, as soon as no call uses it: the library would crash."""

@@ -3,7 +3,7 @@
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manila_lite.drivers.cephfs.cluster.answers import Answer, Away
@@ -34,6 +34,12 @@ class Program:
 
     def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
         """Return None: the program has no look into a file system."""
+
+    def usage_of(
+        self, filesystem: str, paths: Sequence[str], seconds: float
+    ) -> Mapping[str, tuple[int, int]]:
+        """Return nothing, as ``directory_size``."""
+        return {}
 
     def close(self) -> None:
         """Do nothing: each command has a connection of its own."""
