@@ -44,6 +44,13 @@ DEFAULT = [
     numeric.Int(
         'capability_interval', default=60, min=1, help='Seconds between two capacity reports of a backend.'
     ),
+    numeric.Int(
+        'share_usage_interval',
+        default=300,
+        min=0,
+        help='Seconds between two measurements of how full the shares of a backend are. 0: they are not measured. Longer than '
+        '300, the history has gaps.',
+    ),
     cfg.BoolOpt(
         'update_shares_status_on_ensure',
         default=True,

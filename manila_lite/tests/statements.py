@@ -41,6 +41,7 @@ BRANCHES = {
     'db/core/key_values.py': 'api/test_statements',
     'db/core/repeatable_revisions.py': 'database/test_repeatable_migrations',
     'db/core/statement_events.py': 'services/test_outages',
+    'db/core/upserts.py': 'shares/test_share_usage',
     'db/maintenance/copy_database.py': 'commands/test_copy_database',
     'db/maintenance/schema_migrations.py': 'database/test_migrations',
     'db/maintenance/secrets.py': 'services/test_secret_keys',

@@ -35,6 +35,7 @@ _TELLS: Mapping[str, Sequence[str]] = {
     'updated_at': ('created_at',),
     'progress': ('status',),
     'access_rules_status': ('status',),
+    'min_percent': ('percent_full',),
 }
 #: Query parameters that look at no field: they choose among the rows of which the caller sees all fields.
 _NO_FIELDS = frozenset(
@@ -46,6 +47,7 @@ _NO_FIELDS = frozenset(
         'is_public',
         'usage',
         'older_than',
+        'resolution',
         'capabilities',
         'security_service_id',
         'sort_by',

@@ -14,7 +14,7 @@ from manila_lite import context, engine, errors, trace, values
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
-from manila_lite.drivers.interface import FailsOver, consistency_of, spreads_servers
+from manila_lite.drivers.interface import FailsOver, MeasuresUsage, consistency_of, spreads_servers
 from manila_lite.drivers.section import Section
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.worker import Worker
@@ -46,6 +46,7 @@ from manila_lite.manager.plans import (
 )
 from manila_lite.manager.runtime import startup
 from manila_lite.manager.runtime.backend_lease import BackendLease
+from manila_lite.manager.runtime.share_usage import UsageCollector
 from manila_lite.network import load as plugins
 
 LOG = log.getLogger(__name__)
@@ -183,6 +184,12 @@ class ShareManager:
             (_COPIES_EVERY, share_backups.clean),
         ):
             self.worker.every(seconds, functools.partial(self._work_if_may, work))
+        if conf.share_usage_interval and isinstance(self.driver, MeasuresUsage):
+            usage = UsageCollector(services, self.host, self.driver)
+            self.worker.every(
+                conf.share_usage_interval,
+                functools.partial(self._work_if_may, lambda manager: usage.collect()),
+            )
 
     def _take_up(self, worker: Worker, environment: Environment = REAL) -> None:
         """Set up the backend lease, events and threads of the worker. The simulation passes another environment."""

@@ -20,7 +20,10 @@ from manila_lite.tests.contract.test_packaging import requirements
 
 CLIENT = ROOT / 'client'
 PROJECT = tomllib.loads((CLIENT / 'pyproject.toml').read_text())['project']
-COMMANDS = {f'share_operation_{verb}' for verb in ('list', 'show', 'wait')}
+COMMANDS = {
+    *(f'share_operation_{verb}' for verb in ('list', 'show', 'wait')),
+    *(f'share_usage_{verb}' for verb in ('list', 'show')),
+}
 
 #: Loads the commands of a wheel, named first, where the modules named after it cannot be imported.
 _ALONE = """

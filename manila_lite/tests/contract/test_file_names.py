@@ -18,7 +18,6 @@ MODELS = {
     'quota_triggers': 'what the database does by itself to the table of changes',
     'quotas': 'one table for what quota_sets and quota_classes show',
     'secrets': 'the check of the key, which no client sees',
-    'share_usage': 'measured values, which calls to come will show',
 }
 QUERIES = {
     'affinity': 'metadata of shares that scheduler hints named',

@@ -50,6 +50,12 @@ class TwoBackends(Service):
     MAKE = functools.partial(fixtures.Service, {'alpha': '', 'beta': ''})
 
 
+class Measured(Service):
+    """A service whose shares are measured each second."""
+
+    MAKE = functools.partial(fixtures.Service, extra='share_usage_interval = 1\n')
+
+
 class Networks(Service):
     """An API with the networks of a file, the zones "here" and "there", and a share server of the project "served"."""
 

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls for how full shares are: an addition to Manila's API, at every version."""
+
+import dataclasses
+from typing import Any
+
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import PAGING, read
+from manila_lite.api.framework.shapes import COUNT, ID, NULL_STRING, TIME
+from manila_lite.api.request import Request
+from manila_lite.db.queries import share_usage
+from manila_lite.values import SERIES
+from manila_lite.values.share_usage import days_until_full
+
+_SERIES = {one.name: one for one in SERIES}
+#: The fullest share comes first.
+_ORDER = 'percent_full'
+
+
+def index(req: Request) -> list[Any]:
+    """List how full shares are, the fullest first."""
+    filters = dict(req.query)
+    project_id = related.choose_project(req, filters, 'share_usage:list_all_projects')
+    page = dataclasses.replace(req.page, sort_key=req.query.get('sort_key') or _ORDER)
+    with req.ctx.db.reader() as conn:
+        return share_usage.list_usage(conn, filters, page, project_id=project_id)
+
+
+def show(req: Request) -> Any:
+    """Show how full a share is, and in how many days it would be full."""
+    with req.ctx.db.reader() as conn:
+        row = share_usage.get(conn, req.ctx, req.params['share_id'])
+        req.related['points'] = share_usage.points(conn, row.share_id, _SERIES['hours'])
+    return row
+
+
+def history(req: Request) -> list[Any]:
+    """List how full a share was, the oldest point first: each five minutes of a day, each hour of a month, or each day."""
+    series = _SERIES[req.query.get('resolution') or 'hours']
+    with req.ctx.db.reader() as conn:
+        return share_usage.history(conn, req.ctx, req.params['share_id'], series)
+
+
+def projects(req: Request) -> list[Any]:
+    """List what the shares of projects take together, the project with the most first."""
+    project_id = related.choose_project(req, dict(req.query), 'share_usage:list_all_projects')
+    with req.ctx.db.reader() as conn:
+        return share_usage.list_projects(conn, req.page, project_id=project_id)
+
+
+def full_in_days(row: Any, req: Request) -> float | None:
+    """Read the days until the share is full if it goes on like this; null if it does not grow, or too little is known."""
+    return days_until_full(req.related['points'], row.limit_bytes)
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+_NUMBER = {'type': 'number'}
+_NULL_COUNT = {'type': ['integer', 'null'], 'minimum': 0}
+_PERCENT = {'type': 'number', 'minimum': 0}
+
+_TAKEN = (Field('used_bytes', COUNT), Field('limit_bytes', COUNT), Field('snapshot_bytes', _NULL_COUNT))
+
+#: ``used_bytes`` are what df shows a client. ``snapshot_bytes`` are not among them: they are only in snapshots.
+USAGE = View(
+    'share_usage',
+    'share_usage',
+    (
+        Field('share_id', ID),
+        Field('name', NULL_STRING),
+        Field('project_id', NULL_STRING),
+        Field('size', COUNT),
+        *_TAKEN,
+        Field('files', _NULL_COUNT),
+        Field('percent_full', _PERCENT),
+        Field('measured_at', TIME),
+        Field('host', NULL_STRING, rule='share_usage:list_by_host'),
+    ),
+)
+ONE = View(
+    'share_usage',
+    'share_usage',
+    (*USAGE.fields, Field('full_in_days', {'type': ['number', 'null'], 'minimum': 0}, read=full_in_days)),
+)
+POINT = View('point', 'history', (Field('measured_at', TIME), *_TAKEN))
+PROJECT = View(
+    'project_usage', 'project_usage', (Field('project_id', NULL_STRING), Field('shares', COUNT), *_TAKEN)
+)
+POOL = View('pool_usage', 'pool_usage', (Field('host', NULL_STRING), Field('shares', COUNT), *_TAKEN))
+
+_EVERYBODY = (
+    Field('project_id', shapes.TEXT),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+)
+_PAGE = tuple(field for field in PAGE if field.name in ('limit', 'offset'))
+_RESOLUTION = Field('resolution', {'type': 'string', 'enum': list(_SERIES)}, parse=shapes.one_of(*_SERIES))
+
+OPS = [
+    Call(
+        'GET',
+        '/share-usage',
+        index,
+        'share_usage:index',
+        Many(USAGE, paged=True),
+        query=(
+            *_EVERYBODY,
+            Field('host', shapes.TEXT),
+            Field(
+                'min_percent',
+                {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT},
+                parse=shapes.integer,
+            ),
+            *PAGE,
+        ),
+        strict=True,
+    ),
+    Call('GET', '/share-usage/{share_id}', show, 'share_usage:show', One(ONE)),
+    Call(
+        'GET',
+        '/share-usage/{share_id}/history',
+        history,
+        'share_usage:show',
+        Many(POINT),
+        query=(_RESOLUTION,),
+        strict=True,
+    ),
+    Call(
+        'GET',
+        '/project-usage',
+        projects,
+        'share_usage:projects',
+        Many(PROJECT, paged=True),
+        query=(*_EVERYBODY, *_PAGE),
+        strict=True,
+    ),
+    Call(
+        'GET',
+        '/pool-usage',
+        read(
+            'List what the shares of pools take together, by pool.',
+            share_usage.list_pools,
+            PAGING,
+            name='pools',
+        ),
+        'share_usage:pools',
+        Many(POOL, paged=True),
+        query=_PAGE,
+        strict=True,
+    ),
+]

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How full shares are: measured values, written in batches, and what they look like for users and operators.
+
+A share that was never measured has no row. See ``models/share_usage.py`` for the history.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors, values
+from manila_lite.db import models
+from manila_lite.db.core import paging
+from manila_lite.db.core.prepared import Among
+from manila_lite.db.core.upserts import upsert
+from manila_lite.db.queries import hosts, shares
+
+_usage = models.share_usage
+_history = models.share_usage_history
+_shares = models.shares
+_instances = models.share_instances
+_exports = models.export_locations
+_snapshots = models.snapshots
+
+_MAIN = sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary)
+
+# Collection -----------------------------------------------------------------------------------
+
+
+class Measured(NamedTuple):
+    """A measured share, with the columns of its row."""
+
+    share_id: str
+    measured_at: Any
+    used_bytes: int
+    limit_bytes: int
+    snapshot_bytes: int | None
+    files: int | None
+    percent_full: float
+
+
+def list_targets(conn: Connection, host: str) -> list[Row[Any]]:
+    """Return the shares on a backend, with what they are measured and compared by, in the order of their ids."""
+    return list(
+        conn.execute(
+            sa.select(
+                _shares.c.id,
+                _shares.c.size,
+                _shares.c.project_id,
+                _instances.c.id.label('instance_id'),
+                _instances.c.host,
+                _instances.c.share_type_id,
+                _exports.c.path.label('export_path'),
+                _usage.c.told_percent,
+                _usage.c.growth_refused,
+            )
+            .join(_instances, _MAIN)
+            .outerjoin(
+                _exports, sa.and_(_exports.c.share_instance_id == _instances.c.id, _exports.c.position == 0)
+            )
+            .outerjoin(_usage, _usage.c.share_id == _shares.c.id)
+            .where(hosts.below(_instances.c.host, host), ~_shares.c.deletion_deferred)
+            .order_by(_shares.c.id)
+        )
+    )
+
+
+def snapshots_on(conn: Connection, host: str) -> dict[str, tuple[str, ...]]:
+    """Return the ids of the snapshots of each share on a backend, by share id."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for share_id, snapshot_id in conn.execute(
+        sa.select(_snapshots.c.share_id, _snapshots.c.id)
+        .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_secondary))
+        .where(hosts.below(_instances.c.host, host))
+    ):
+        found[share_id].append(snapshot_id)
+    return {share_id: tuple(ids) for share_id, ids in found.items()}
+
+
+#: Shares of a batch that are still there, and stay until the transaction ends.
+_HELD = Among(
+    sa.select(_shares.c.id).order_by(_shares.c.id).with_for_update(read=True, key_share=True), _shares.c.id
+)
+
+
+def store(conn: Connection, measured: Sequence[Measured], series: Iterable[values.Series]) -> None:
+    """Store the last values, and a point in each of these series of the history. Shares that were deleted are left out.
+
+    A point takes the place of the one that had its slot before, so that no old ones have to be deleted.
+    """
+    there = {share_id for (share_id,) in _HELD.all(conn, sorted(one.share_id for one in measured))}
+    rows = [one._asdict() for one in measured if one.share_id in there]
+    upsert(conn, _usage, rows)
+    for one in series:
+        upsert(conn, _history, [_point(row, one) for row in rows])
+
+
+def _point(row: Mapping[str, Any], series: values.Series) -> dict[str, Any]:
+    return {
+        'share_id': row['share_id'],
+        'resolution': series.seconds,
+        'slot': series.slot(row['measured_at']),
+        **{name: row[name] for name in ('measured_at', 'used_bytes', 'limit_bytes', 'snapshot_bytes')},
+    }
+
+
+# Views ----------------------------------------------------------------------------------------
+
+#: All columns that a list may be sorted by.
+SORTABLE = {
+    **{name: _usage.c[name] for name in (*Measured._fields,)},
+    'name': _shares.c.name,
+    'project_id': _shares.c.project_id,
+    'size': _shares.c.size,
+    'host': _instances.c.host,
+}
+
+
+def _select() -> sa.Select[Any]:
+    # Each share has one main instance. The outer join keeps databases from reading these first, and sorting all shares.
+    return (
+        sa.select(*(column.label(name) for name, column in SORTABLE.items()))
+        .select_from(_usage)
+        .join(_shares, _shares.c.id == _usage.c.share_id)
+        .outerjoin(_instances, _MAIN)
+        .where(~_shares.c.deletion_deferred)
+    )
+
+
+def get(conn: Connection, ctx: context.RequestContext, share_id: str) -> Row[Any]:
+    """Return how full a share of the caller's project is (of any, for an administrator).
+
+    :raises errors.NotFound: there is no such share, or it was not measured yet.
+    """
+    share = shares.get(conn, ctx, share_id, own=True)
+    row = conn.execute(_select().where(_usage.c.share_id == share.id)).first()
+    if row is None:
+        raise errors.NotFound(f'The usage of share {share_id} is not known.', code='share_usage_not_known')
+    return row
+
+
+def history(
+    conn: Connection, ctx: context.RequestContext, share_id: str, series: values.Series
+) -> list[Row[Any]]:
+    """Return the points of a series of a share that the caller may see as with ``get``, the oldest first."""
+    return points(conn, shares.get(conn, ctx, share_id, own=True).id, series)
+
+
+def points(conn: Connection, share_id: str, series: values.Series) -> list[Row[Any]]:
+    """Return the points of a series of a share of any project, the oldest first."""
+    return list(
+        conn.execute(
+            sa.select(
+                _history.c.measured_at,
+                _history.c.used_bytes,
+                _history.c.limit_bytes,
+                _history.c.snapshot_bytes,
+            )
+            .where(
+                _history.c.share_id == share_id,
+                _history.c.resolution == series.seconds,
+                _history.c.measured_at >= series.begin(timeutils.utcnow()),
+            )
+            .order_by(_history.c.measured_at)
+        )
+    )
+
+
+def list_usage(
+    conn: Connection, filters: Mapping[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row[Any]]:
+    """Return how full the shares of a project are (None: of all). Shares in the recycle bin are left out.
+
+    Filters: ``host`` (a backend or a pool), and ``min_percent``.
+    """
+    query = _select().where(~_shares.c.is_soft_deleted)
+    if project_id is not None:
+        query = query.where(_shares.c.project_id == project_id)
+    if filters.get('host') is not None:
+        query = query.where(hosts.below(_instances.c.host, filters['host']))
+    if filters.get('min_percent') is not None:
+        query = query.where(_usage.c.percent_full >= filters['min_percent'])
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_usage.c.share_id)))
+
+
+_SUMS = (
+    sa.func.count().label('shares'),
+    *(
+        sa.func.coalesce(sa.func.sum(_usage.c[name]), 0).label(name)
+        for name in ('used_bytes', 'limit_bytes', 'snapshot_bytes')
+    ),
+)
+
+
+def list_projects(conn: Connection, page: paging.Page, *, project_id: str | None = None) -> list[Row[Any]]:
+    """Return the sums of a project's measured shares (None: of each project), the project that uses most first."""
+    query = (
+        sa.select(_shares.c.project_id, *_SUMS)
+        .select_from(_usage)
+        .join(_shares, _shares.c.id == _usage.c.share_id)
+        .where(~_shares.c.deletion_deferred)
+        .group_by(_shares.c.project_id)
+        .order_by(sa.func.sum(_usage.c.used_bytes).desc(), _shares.c.project_id)
+    )
+    if project_id is not None:
+        query = query.where(_shares.c.project_id == project_id)
+    return list(conn.execute(query.limit(page.limit).offset(page.offset)))
+
+
+def list_pools(conn: Connection, page: paging.Page) -> list[Row[Any]]:
+    """Return the sums of the measured shares of each pool, by pool."""
+    return list(
+        conn.execute(
+            sa.select(_instances.c.host.label('host'), *_SUMS)
+            .select_from(_usage)
+            .join(_instances, sa.and_(_instances.c.share_id == _usage.c.share_id, ~_instances.c.is_secondary))
+            .group_by(_instances.c.host)
+            .order_by(_instances.c.host)
+            .limit(page.limit)
+            .offset(page.offset)
+        )
+    )

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The regular measurement of how full the shares of a backend are.
+
+One call of the driver for each pool, and few statements for many shares: nothing here is done share by share.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oslo_utils import timeutils, units
+
+from manila_lite import context, values
+from manila_lite.db.core.upserts import MOST
+from manila_lite.db.queries import share_usage
+from manila_lite.drivers.interface import MeasuresUsage
+
+
+class UsageCollector:
+    """Measures the shares of one backend, whose driver can. Used by one thread."""
+
+    def __init__(self, services: context.Services, host: str, driver: MeasuresUsage):
+        self._services = services
+        self._host = host
+        self._driver = driver
+        #: The period of each series that was written last. After a restart the present one is written once more.
+        self._written: dict[values.Series, int] = {}
+
+    def collect(self) -> None:
+        """Measure all shares, and store what they take."""
+        with self._services.db.reader() as conn:
+            rows = share_usage.list_targets(conn, self._host)
+            snapshots = share_usage.snapshots_on(conn, self._host)
+        now = timeutils.utcnow()
+        found = self._measure(rows, snapshots)
+        measured = [_measured(row, found[row.instance_id], now) for row in rows if row.instance_id in found]
+        periods = {one: one.period(now) for one in values.SERIES}
+        series = [one for one, period in periods.items() if self._written.get(one) != period]
+        for start in range(0, len(measured), MOST):
+            portion = measured[start : start + MOST]
+            self._services.db.write(lambda conn, portion=portion: share_usage.store(conn, portion, series))
+        self._written = periods
+
+    def _measure(
+        self, rows: list[Any], snapshots: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, values.ShareUsage]:
+        found: dict[str, values.ShareUsage] = {}
+        for pool in _by_pool(rows):
+            found |= self._driver.measure_usage(
+                [
+                    values.UsageTarget(row.instance_id, row.export_path or '', snapshots.get(row.id, ()))
+                    for row in pool
+                ]
+            )
+        return found
+
+
+def _by_pool(rows: list[Any]) -> Iterator[list[Any]]:
+    pools: dict[str, list[Any]] = {}
+    for row in rows:
+        pools.setdefault(row.host, []).append(row)
+    yield from pools.values()
+
+
+def _measured(row: Any, usage: values.ShareUsage, now: Any) -> share_usage.Measured:
+    limit = usage.limit_bytes or row.size * units.Gi
+    return share_usage.Measured(
+        row.id,
+        now,
+        usage.used_bytes,
+        limit,
+        usage.snapshot_bytes,
+        usage.files,
+        round(100 * usage.used_bytes / limit, 2),
+    )

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How full shares are: who sees it, what is kept of it, and what it costs."""
+
+import datetime
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, units
+
+from manila_lite import values
+from manila_lite.db import models
+from manila_lite.db.queries import share_usage
+from manila_lite.drivers import interface
+from manila_lite.manager.runtime.share_usage import UsageCollector
+from manila_lite.tests.factories import shares
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.api.test_budgets import counting
+from manila_lite.tests.services import places
+
+HOST = 'test@alpha'
+
+
+class UsageTest(base.ServiceTest):
+    """Shares that are measured when the test says so."""
+
+    EXTRA = 'share_usage_interval = 0\n'
+
+    def setUp(self):
+        super().setUp()
+        manager = self.service.managers['alpha']
+        self.driver = manager.driver
+        self.collector = UsageCollector(self.service.services, manager.host, self.driver)
+
+    def made(self, caller, gib, size=4, **values):
+        """Return the id of a new share that holds so many GiB."""
+        share = caller.share(size=size, **values)
+        self.addCleanup(self.admin.call, 'DELETE', f'/shares/{share["id"]}')
+        self.fill(share['id'], gib)
+        return share['id']
+
+    def fill(self, share_id, gib):
+        with self.service.services.db.reader() as conn:
+            instance = conn.execute(
+                sa.select(models.share_instances.c.id).where(models.share_instances.c.share_id == share_id)
+            ).scalar_one()
+        self.driver.write(instance, 'words', used=gib)
+
+    def read(self, query):
+        with self.service.services.db.reader() as conn:
+            return conn.execute(query).all()
+
+
+class Tenants(UsageTest):
+    def setUp(self):
+        super().setUp()
+        self.mine, self.other = self.caller('mine'), self.caller('other')
+
+    def test_project_sees_its_own_shares_and_no_others(self):
+        mine, theirs = self.made(self.mine, 1), self.made(self.other, 2)
+        self.collector.collect()
+        for path in (f'/share-usage/{theirs}', f'/share-usage/{theirs}/history'):
+            self.assertEqual(404, self.mine.call('GET', path)[0])
+            self.assertEqual(200, self.admin.call('GET', path)[0])
+        for query in ('', '?all_tenants=1', '?all_tenants=1&project_id=other', '?project_id=other'):
+            [row] = self.mine.ok('GET', f'/share-usage{query}')['share_usage']
+            self.assertEqual((mine, 'mine'), (row['share_id'], row['project_id']))
+            self.assertNotIn('host', row)
+            [project] = self.mine.ok('GET', f'/project-usage{query}')['project_usage']
+            self.assertEqual(('mine', 1), (project['project_id'], project['shares']))
+        for path in ('/pool-usage', f'/share-usage?host={HOST}'):
+            self.assertEqual(403, self.mine.call('GET', path)[0], path)
+        for path in ('/share-usage', f'/share-usage/{mine}', '/project-usage'):
+            self.assertEqual(403, self.caller('mine', roles='nobody').call('GET', path)[0], path)
+
+    def test_public_share_of_another_project_does_not_tell(self):
+        public = self.made(self.other, 1)
+        self.admin.ok('PUT', f'/shares/{public}', {'share': {'is_public': True}})
+        self.collector.collect()
+        self.assertEqual(200, self.mine.call('GET', f'/shares/{public}')[0])
+        self.assertEqual(403, self.mine.call('GET', f'/share-usage/{public}')[0])
+        self.assertEqual([], self.mine.ok('GET', '/share-usage')['share_usage'])
+
+    def test_administrator_sees_all_projects_and_pools(self):
+        mine, theirs = self.made(self.mine, 1), self.made(self.other, 2)
+        self.collector.collect()
+        rows = self.admin.ok('GET', f'/share-usage?all_tenants=1&host={HOST}')['share_usage']
+        self.assertEqual([theirs, mine], [row['share_id'] for row in rows])
+        self.assertEqual({f'{HOST}#pool1'}, {row['host'] for row in rows})
+        projects = self.admin.ok('GET', '/project-usage?all_tenants=1')['project_usage']
+        self.assertEqual(['other', 'mine'], [row['project_id'] for row in projects])
+        [pool] = self.admin.ok('GET', '/pool-usage')['pool_usage']
+        self.assertEqual(
+            {
+                'host': f'{HOST}#pool1',
+                'shares': 2,
+                'used_bytes': 3 * units.Gi,
+                'limit_bytes': 8 * units.Gi,
+                'snapshot_bytes': 0,
+            },
+            pool,
+        )
+
+    def test_share_that_was_not_measured_is_said_to_be_unknown(self):
+        share = self.made(self.mine, 1)
+        status, document, _ = self.mine.call('GET', f'/share-usage/{share}')
+        self.assertEqual(404, status)
+        self.assertIn('is not known', str(document))
+        self.assertEqual([], self.mine.ok('GET', f'/share-usage/{share}/history')['history'])
+
+    def test_shares_in_the_bin_and_deferred_deletions_are_not_listed(self):
+        binned, gone = self.made(self.mine, 1), self.made(self.mine, 1)
+        self.collector.collect()
+        self.assertEqual(202, self.mine.action(binned, 'soft_delete')[0])
+        self.assertEqual(
+            [gone], [row['share_id'] for row in self.mine.ok('GET', '/share-usage')['share_usage']]
+        )
+        self.mine.ok('DELETE', f'/shares/{gone}')
+        self.assertEqual([], self.mine.ok('GET', '/share-usage')['share_usage'])
+        kept = sa.select(sa.func.count()).select_from(models.share_usage_history)
+        self.assertEqual([(0,)], self.read(kept.where(models.share_usage_history.c.share_id == gone)))
+
+
+class Figures(UsageTest):
+    def test_figures_are_those_of_the_backend(self):
+        caller = self.caller('figures')
+        share = self.made(caller, 1)
+        snapshot = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        caller.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.addCleanup(caller.ok, 'DELETE', f'/snapshots/{snapshot}')
+        self.fill(share, 3)
+        self.collector.collect()
+        row = caller.ok('GET', f'/share-usage/{share}')['share_usage']
+        self.assertEqual(
+            {
+                'share_id': share,
+                'name': None,
+                'project_id': 'figures',
+                'size': 4,
+                'used_bytes': 3 * units.Gi,
+                'limit_bytes': 4 * units.Gi,
+                'snapshot_bytes': units.Gi,
+                'files': 1,
+                'percent_full': 75.0,
+                'full_in_days': None,
+            },
+            {name: value for name, value in row.items() if name != 'measured_at'},
+        )
+        self.fill(share, 2)
+        self.collector.collect()
+        [listed] = caller.ok('GET', '/share-usage')['share_usage']
+        self.assertEqual(50.0, listed['percent_full'])
+        for resolution in ('minutes', 'hours', 'days'):
+            points = caller.ok('GET', f'/share-usage/{share}/history?resolution={resolution}')['history']
+            self.assertIn(
+                points[0]['used_bytes'], (3 * units.Gi, 2 * units.Gi)
+            )  # a new hour may just have begun
+        self.assertEqual(400, caller.call('GET', f'/share-usage/{share}/history?resolution=weeks')[0])
+
+    def test_list_is_sorted_by_fullness_and_read_page_by_page(self):
+        caller = self.caller('pages')
+        made = [self.made(caller, gib) for gib in (1, 3, 2, 2, 0)]
+        self.collector.collect()
+        wanted = caller.ok('GET', '/share-usage')['share_usage']
+        self.assertEqual([75.0, 50.0, 50.0, 25.0, 0.0], [row['percent_full'] for row in wanted])
+        self.assertEqual({*made}, {row['share_id'] for row in wanted})
+        seen, marker = [], ''
+        while page := caller.ok('GET', f'/share-usage?limit=2{marker}')['share_usage']:
+            seen += page
+            marker = f'&marker={page[-1]["share_id"]}'
+        self.assertEqual(wanted, seen)
+        fuller = caller.ok('GET', '/share-usage?min_percent=50&sort_dir=asc')['share_usage']
+        self.assertEqual([50.0, 50.0, 75.0], [row['percent_full'] for row in fuller])
+        self.assertEqual(400, caller.call('GET', '/share-usage?sort_key=told_percent')[0])
+        self.assertEqual(400, caller.call('GET', '/share-usage?min_percent=many')[0])
+
+    def test_history_is_a_ring_and_tells_when_a_share_is_full(self):
+        caller = self.caller('history')
+        share = self.made(caller, 0)
+        now = timeutils.utcnow()
+        begin, number = now - datetime.timedelta(days=33), 33 * 24
+        with self.service.services.db.writer() as conn:
+            for hour in range(number + 1):
+                at = begin + datetime.timedelta(hours=hour)
+                used = units.Mi * hour
+                row = share_usage.Measured(share, at, used, 4 * units.Gi, None, None, 0.0)
+                share_usage.store(conn, [row], values.SERIES[1:])
+        of_share = models.share_usage_history.c.share_id == share
+        kept = self.read(
+            sa.select(models.share_usage_history.c.resolution, sa.func.count())
+            .where(of_share)
+            .group_by(models.share_usage_history.c.resolution)
+            .order_by(models.share_usage_history.c.resolution)
+        )
+        self.assertEqual([(3600, 31 * 24), (86400, 34)], kept)
+        points = caller.ok('GET', f'/share-usage/{share}/history')['history']
+        self.assertEqual(number * units.Mi, points[-1]['used_bytes'])
+        self.assertEqual(sorted(point['measured_at'] for point in points), [p['measured_at'] for p in points])
+        self.assertLessEqual(len(points), 31 * 24)
+        left = caller.ok('GET', f'/share-usage/{share}')['share_usage']['full_in_days']
+        self.assertAlmostEqual((4096 - number) / 24, left, delta=0.2)
+
+    def test_share_that_went_meanwhile_is_left_out(self):
+        share = self.made(self.caller('meanwhile'), 1)
+        row = share_usage.Measured(share, timeutils.utcnow(), 1, 2, None, None, 50.0)
+        with self.service.services.db.writer() as conn:
+            share_usage.store(conn, [row._replace(share_id='gone'), row], values.SERIES)
+        self.assertEqual(
+            [], self.read(models.share_usage.select().where(models.share_usage.c.share_id == 'gone'))
+        )
+        self.assertEqual(50.0, self.admin.ok('GET', f'/share-usage/{share}')['share_usage']['percent_full'])
+
+
+class Timer(base.ServiceTest):
+    """A share manager that measures by itself."""
+
+    EXTRA = 'share_usage_interval = 1\n'
+
+    def test_shares_are_measured_while_work_hangs(self):
+        share = self.admin.share(size=1)['id']
+        self.service.knob('alpha', 'create_share:hang')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.admin.share(wait=None)
+        base.eventually(
+            lambda: self.admin.call('GET', f'/share-usage/{share}')[0] == 200, 'the share is measured'
+        )
+
+    def test_failed_measurement_is_tried_again(self):
+        self.service.knob('alpha', 'measure_usage:fail@times=2')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        share = self.admin.share(size=1)['id']
+        base.eventually(
+            lambda: self.admin.call('GET', f'/share-usage/{share}')[0] == 200, 'the share is measured'
+        )
+
+
+class Half(interface.MeasuresUsage):
+    """A driver whose shares are all half full."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def measure_usage(self, targets):
+        self.calls += 1
+        return {target.id: values.ShareUsage(units.Gi // 2, units.Gi, 0, 7) for target in targets}
+
+
+class Costs(base.ServiceTest):
+    """A backend with ten thousand shares."""
+
+    EXTRA = 'share_usage_interval = 0\n'
+    PARTS = ()
+    SHARES = 10_000
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with cls.service.services.db.writer() as conn:
+            type_id = conn.execute(sa.select(models.share_types.c.id)).scalar_one()
+            for number in range(10):
+                shares.make(
+                    conn,
+                    cls.SHARES // 10,
+                    type_id=type_id,
+                    project=f'p{number}',
+                    host=f'{HOST}#pool{number % 2}',
+                )
+
+    def test_collection_needs_few_statements(self):
+        driver = Half()
+        collector = UsageCollector(self.service.services, HOST, driver)
+        with counting(self.service.services.db.engine) as first:
+            collector.collect()
+        with counting(self.service.services.db.engine) as next_one:
+            collector.collect()
+        self.assertEqual(4, driver.calls)
+        # One in five minutes, and twenty statements a minute.
+        self.assertLessEqual(len(first.statements), 100)
+        self.assertLessEqual(len(next_one.statements), 40, 'nothing new in the history')
+        with self.service.services.db.reader() as conn:
+            for table, rows in ((models.share_usage, 1), (models.share_usage_history, 3)):
+                found = conn.execute(sa.select(sa.func.count()).select_from(table)).scalar()
+                self.assertEqual(rows * self.SHARES, found)
+
+    def test_first_pages_are_read_by_an_index(self):
+        if places.backend() != 'sqlite':
+            self.skipTest('it is about SQLite, on which CI tries it')
+        UsageCollector(self.service.services, HOST, Half()).collect()
+        for query, index in (
+            ('?all_tenants=1&limit=10', 'ix_share_usage_percent_full_share_id'),
+            (f'?all_tenants=1&limit=10&marker={self.some()}', 'ix_share_usage_percent_full_share_id'),
+        ):
+            with counting(self.service.services.db.engine) as counter:
+                self.assertEqual(10, len(self.admin.ok('GET', f'/share-usage{query}')['share_usage']))
+            [text] = [text for text in counter.asked() if 'share_usage' in text]
+            with self.service.services.db.reader() as conn:
+                plan = str(
+                    conn.connection.cursor()
+                    .execute(f'EXPLAIN QUERY PLAN {text}', [1] * text.count('?'))
+                    .fetchall()
+                )
+            self.assertIn(index, plan)
+            self.assertNotIn('TEMP B-TREE', plan)
+
+    def some(self):
+        with self.service.services.db.reader() as conn:
+            return conn.execute(sa.select(sa.func.max(models.shares.c.id))).scalar()
