@@ -121,7 +121,7 @@ class ListOperations(command.Lister):
             help='Sort by this field, asc or desc (default: created_at:desc).',
         )
         parser.add_argument(
-            '--limit', metavar='<count>', type=_count, help='Maximum number of operations to show.'
+            '--limit', metavar='<count>', type=count, help='Maximum number of operations to show.'
         )
         parser.add_argument(
             '--marker', metavar='<operation-id>', help='Only operations that come after this one in the list.'
@@ -133,7 +133,7 @@ class ListOperations(command.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
         """Return the columns and the rows."""
-        service = _service(self)
+        service = proxy(self)
         rows = list(
             itertools.islice(Operation.list(service, **_filters(service, parsed_args)), parsed_args.limit)
         )
@@ -162,7 +162,7 @@ class ShowOperation(command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Return the fields and their values."""
-        service = _service(self)
+        service = proxy(self)
         op = operations.get(service, parsed_args.operation)
         if parsed_args.wait:
             op = waiting.until_ended(service, op, display.on(sys.stderr))
@@ -189,7 +189,7 @@ class WaitForOperations(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Wait for each, the oldest first."""
-        service = _service(self)
+        service = proxy(self)
         ended = [
             waiting.until_ended(service, op, display.on(sys.stdout))
             for op in operations.find(service, parsed_args.what)
@@ -197,7 +197,7 @@ class WaitForOperations(command.Command):
         waiting.must_be_done(*ended)
 
 
-def _service(asking: command.Command) -> Any:
+def proxy(asking: command.Command) -> Any:
     """Return openstacksdk's proxy of the API, which keystoneauth finds in the catalog or as configured."""
     return asking.app.client_manager.sdk_connection.shared_file_system
 
@@ -224,11 +224,15 @@ def _sort(text: str) -> tuple[str, str]:
     return key, direction or 'asc'
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Return the number that an argument is.
+
+    :raises argparse.ArgumentTypeError: it is none, or cannot be a number of rows.
+    """
     try:
-        count = int(text)
+        number = int(text)
     except ValueError:
-        count = 0
-    if not 1 <= count < 2**31:
+        number = 0
+    if not 1 <= number < 2**31:
         raise argparse.ArgumentTypeError(f'{text!r} is no number from 1 to {2**31 - 1}')
-    return count
+    return number

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How full shares are: ``openstack share usage list`` and ``show``."""
+
+import argparse
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from openstack import resource
+from osc_lib.cli import format_columns
+from osc_lib.command import command
+from osc_lib.utils import get_item_properties
+
+from manila_lite_client import commands, operations
+
+_GIB = 1 << 30
+
+
+class ShareUsage(resource.Resource):
+    """What a share takes. The fields are those of the API."""
+
+    resource_key = resources_key = 'share_usage'
+    base_path = '/share-usage'
+    allow_fetch = allow_list = True
+
+    _query_mapping = resource.QueryParameters(
+        'all_projects', 'host', 'min_percent', 'project_id', 'sort_dir', 'sort_key'
+    )
+
+    share_id = resource.Body('share_id', alternate_id=True)
+    project_id = resource.Body('project_id')
+    size = resource.Body('size', type=int)
+    used_bytes = resource.Body('used_bytes', type=int)
+    limit_bytes = resource.Body('limit_bytes', type=int)
+    snapshot_bytes = resource.Body('snapshot_bytes', type=int)
+    files = resource.Body('files', type=int)
+    percent_full = resource.Body('percent_full', type=float)
+    full_in_days = resource.Body('full_in_days', type=float)
+    measured_at = resource.Body('measured_at')
+    #: For administrators only.
+    host = resource.Body('host')
+
+
+class Size(format_columns.DictColumn):
+    """A number of bytes."""
+
+    def human_readable(self) -> str:
+        """Return it in GiB; empty if it is not known."""
+        return '' if self._value is None else f'{self._value / _GIB:.2f} GiB'
+
+    def machine_readable(self) -> Any:
+        """Return the number."""
+        return self._value
+
+
+_FORMS = dict.fromkeys(('used_bytes', 'limit_bytes', 'snapshot_bytes'), Size)
+_LIST = {
+    'Share ID': 'share_id',
+    'Name': 'name',
+    'Percent Full': 'percent_full',
+    'Used': 'used_bytes',
+    'Limit': 'limit_bytes',
+}
+_LONG = {
+    'Snapshots': 'snapshot_bytes',
+    'Files': 'files',
+    'Measured At': 'measured_at',
+    'Project ID': 'project_id',
+}
+_INSIDE = {'Host': 'host'}
+_SHOWN = (
+    'share_id',
+    'name',
+    'project_id',
+    'size',
+    'percent_full',
+    'full_in_days',
+    'used_bytes',
+    'limit_bytes',
+    'snapshot_bytes',
+    'files',
+    'measured_at',
+)
+
+
+class ListUsage(command.Lister):
+    """List how full shares are, the fullest first."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--min-percent', metavar='<percent>', type=int, help='Only shares that are at least so full.'
+        )
+        parser.add_argument(
+            '--all-projects', action='store_true', help='List the shares of all projects (admin only).'
+        )
+        parser.add_argument(
+            '--project', metavar='<project-id>', help='Only shares of this project (admin only).'
+        )
+        parser.add_argument(
+            '--host', metavar='<host@backend#pool>', help='Only shares of this backend or pool (admin only).'
+        )
+        parser.add_argument(
+            '--limit', metavar='<count>', type=commands.count, help='Maximum number of shares to show.'
+        )
+        parser.add_argument('--long', action='store_true', help='Show more fields.')
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
+        """Return the columns and the rows."""
+        wanted = {
+            'min_percent': parsed_args.min_percent,
+            'host': parsed_args.host,
+            'project_id': parsed_args.project,
+            'all_projects': bool(parsed_args.all_projects or parsed_args.project) or None,
+            'limit': parsed_args.limit,
+        }
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        rows = list(itertools.islice(ShareUsage.list(commands.proxy(self), **asked), parsed_args.limit))
+        shown = _LIST | (_LONG if parsed_args.long else {})
+        if parsed_args.long and any(row.host is not None for row in rows):
+            shown |= _INSIDE
+        return tuple(shown), [
+            get_item_properties(row, tuple(shown.values()), formatters=_FORMS) for row in rows
+        ]
+
+
+class ShowUsage(command.ShowOne):
+    """Show how full a share is, and in how many days it would be full if it goes on like this."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument('share', metavar='<share>', help='ID or name of the share.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Return the fields and their values."""
+        service = commands.proxy(self)
+        share_id = operations.resource_named(service, parsed_args.share)
+        row = ShareUsage.new(id=share_id).fetch(service)
+        shown = (*_SHOWN, *(() if row.host is None else ('host',)))
+        return shown, get_item_properties(row, shown, formatters=_FORMS)
