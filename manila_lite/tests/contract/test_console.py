@@ -6,6 +6,8 @@ from pathlib import Path
 
 import testtools
 
+import manila_lite.cmd  # noqa: F401 - first: threads
+from manila_lite import policies
 from manila_lite.api import versions
 from manila_lite.api.http.routes import Routes
 from manila_lite.api.v2 import OPS
@@ -96,6 +98,15 @@ class ConsoleTest(testtools.TestCase):
             re.findall(r"^  '?([\w-]+)'?: 'M", (files.ROOT / 'js/parts/icons.js').read_text(), re.MULTILINE)
         )
         self.assertEqual(icons, {name for one in lists for name in re.findall(r"'([\w-]+)'", one)})
+
+    def test_rules_of_policy_exist(self):
+        """Check the rules of pages and of actions: an unknown one would be offered to nobody."""
+        known = {rule.name for rule in policies.list_rules()}
+        named = set(re.findall(r"'([a-z_]+(?::[a-z_]+)+)'", (files.ROOT / 'js/rules.js').read_text()))
+        for path in OWN:
+            named |= set(re.findall(r"\bmay\('([^']+)'\)", path.read_text()))
+        self.assertTrue(len(named) > 40, named)
+        self.assertEqual(set(), named - known)
 
     def test_calls_exist(self):
         routes, seen = Routes(OPS), 0

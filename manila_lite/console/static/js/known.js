@@ -12,6 +12,9 @@ const TYPES = {
 };
 const known = new Map();
 
+const ID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+
+export const isId = (text) => ID.test(text);
 export const isKnown = (type) => type in TYPES;
 
 const whose = () => [session.value.user?.user_id, session.value.user?.project_id, session.value.everything].join(' ');

@@ -2,11 +2,12 @@
 // The beginning: who is the user, and which page does the address name.
 import {html, render, useEffect, useErrorBoundary} from './html.js';
 import {follow} from './events.js';
-import {Title, focusTitle} from './parts/basics.js';
+import {Problem, Title, focusTitle} from './parts/basics.js';
 import {Frame} from './parts/frame.js';
 import {LoginPage} from './parts/login.js';
 import {PAGES} from './pages/all.js';
 import {useRoute} from './router.js';
+import {mayOpen} from './rules.js';
 import {begin, session} from './session.js';
 import {useStore} from './store.js';
 import {S} from './strings.js';
@@ -16,19 +17,20 @@ function Missing() {
   return html`<${Title}>${S.notFound.title}<//><p>${S.notFound.text}</p>`;
 }
 
+// Pages that belong to another one of the navigation.
+const IN = {share: 'shares', 'create-share': 'shares', evacuate: 'services'};
+
 function Page({name, rest}) {
   const [error, again] = useErrorBoundary((problem) => console.error(problem));
   if (error) {
     return html`<${Title}>${S.broken.title}<//><p>${S.broken.text}</p><button type="button" onClick=${again}>${S.broken.again}</button>`;
   }
+  if (!mayOpen(name)) return html`<${Title}>${S.nav[IN[name] ?? name]}<//><${Problem} error=${{message: S.error.forbidden}} />`;
   return html`<${PAGES[name] ?? Missing} id=${rest[0]} rest=${rest} />`;
 }
 
 // Words of the address that make no other page: the microversion.
 const SAME = {api: 1};
-
-// Pages that belong to another one of the navigation.
-const IN = {share: 'shares', 'create-share': 'shares', evacuate: 'services'};
 
 function App() {
   const {phase, user, everything} = useStore(session);

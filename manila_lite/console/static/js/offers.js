@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a form may offer: what share types, networks and quotas allow.
+import {may} from './session.js';
 import {S} from './strings.js';
 
 // Statuses from which the service deletes a share, and work with it begins.
 const DELETABLE = /^(available|inactive|error|error_deleting|extending_error|shrinking_error|reverting_error|backup_restoring_error)$/;
-export const canDelete = ({status}) => DELETABLE.test(status);
+export const canDelete = ({status}) => may('share:delete') && DELETABLE.test(status);
 export const canChange = ({status}) => status === 'available';
+export const canExtend = (share) => may('share:extend') && canChange(share);
+export const canAllow = (share) => may('share:allow_access') && canChange(share);
 
 const isTrue = (value) => /^(<is> )?true$/i.test(value ?? '');
 const spec = (type, name) => type.extra_specs?.[name] ?? type.extra_specs?.[`capabilities:${name}`];

@@ -7,8 +7,9 @@ const HERE = new URL('./', document.baseURI);
 const CONSOLE = {'X-Manila-Lite-Console': '1'};
 
 // phase: 'begin', 'out', 'in'; asking: the session ended in the middle of something, and a dialog asks for it again; declined: the
-// user did not log in then. Until something else is asked for, nothing asks again by itself.
-export const session = new Store({phase: 'begin', settings: null, user: null, asking: false, declined: false, error: null, everything: false});
+// user did not log in then. Until something else is asked for, nothing asks again by itself. permissions: the rules of policy that the
+// user passes.
+export const session = new Store({phase: 'begin', settings: null, user: null, asking: false, declined: false, error: null, everything: false, permissions: {}});
 
 const AGAIN = 3000;
 let basic = null;
@@ -43,12 +44,22 @@ async function ask(path, method = 'GET', body = undefined) {
   return document;
 }
 
+// Whether policy lets the user do what this rule allows. The service decides again when it is done.
+export const may = (rule) => session.value.permissions[rule] === true;
+
+// Without a role one may not even ask.
+const permissionsOf = () => ask('../v2/permissions').then((found) => found.permissions, (error) => {
+  if (error.status === 403) return {};
+  throw error;
+});
+
 export const isSame = (one, other) => one?.user_id === other?.user_id && one?.project_id === other?.project_id;
 
 async function recognise() {
   const {session: user} = await ask('session');
+  const permissions = await permissionsOf();
   const {user: before} = session.value;
-  session.set({phase: 'in', user, error: null, asking: false, declined: false, everything: session.value.everything && user.administrator});
+  session.set({phase: 'in', user, permissions, error: null, asking: false, declined: false, everything: session.value.everything && user.administrator});
   // What one user began is not done as another one.
   const woken = waiting;
   waiting = [];

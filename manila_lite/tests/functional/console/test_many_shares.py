@@ -161,6 +161,20 @@ class ManySharesTest(base.ConsoleTest):
         self.until(lambda: self.names() == [_EVIL], self.names)
         self.assert_quiet()
 
+    def test_search_finds_what_has_no_name_by_what_it_belongs_to(self):
+        share_id = self.make('parent')
+        self.open('search/parent', 'Found for parent')
+        operation = "//section[.//h2='Operations']//tr[.//td[contains(., 'share: create')]//a[.='parent']]"
+        self.see(operation)
+        [made] = self.lite.ok('GET', f'/operations?resource_id={share_id}')['operations']
+        for words in (made['id'], made['request_id'], share_id):
+            self.open(f'search/{words}', f'Found for {words}')
+            self.see(operation)
+            self.assertEqual(1, len(self.all("//section[.//h2='Operations']//tbody/tr")), words)
+        self.see("//section[.//h2='Shares']//a[.='parent']")
+        self.assert_accessible('found by an id')
+        self.assert_quiet()
+
     def field_of(self, label):
         return self.see(f'//input[@aria-label={base.literal(label)}]')
 
@@ -234,9 +248,24 @@ class ActivityTest(base.ConsoleTest):
         self.write('Asked by', 'nobody')
         self.see("//*[normalize-space()='There are no operations.']")
         self.write('Asked by', 'u')
-        self.choose('In the last', 'Hour')
+        self.choose('Asked for', 'In the last hour')
         self.see("//tr[.//a[.='alpha']]")
+        self.choose('Asked for', 'Between two times')
+        self.set_time('Until', '2020-01-01T00:00')
+        self.see("//*[normalize-space()='There are no operations.']")
+        self.set_time('Until', '2990-01-01T00:00')
+        self.set_time('From', '2020-01-01T00:00')
+        self.see("//tr[.//a[.='alpha']]")
+        self.assert_accessible('operations of a time')
         self.choose('State', 'Failed')
         self.see("//*[normalize-space()='There are no operations.']")
         self.assert_accessible('filtered operations')
         self.assert_quiet()
+
+    def set_time(self, label, value):
+        """Write a time. Its keys are those of the browser's language, so a program does it."""
+        self.driver.execute_script(
+            'arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event("input", {bubbles: true}))',
+            self.field(label),
+            value,
+        )

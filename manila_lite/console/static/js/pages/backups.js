@@ -10,6 +10,7 @@ import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Choice, Text, useFields} from '../parts/form.js';
 import {Ref} from '../parts/ref.js';
 import {Table} from '../parts/table.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.backups;
@@ -56,13 +57,13 @@ export function BackupList({share}) {
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
   const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-    ${row.status === 'available' && button(T.restore, row, restore)}${/^(available|error|error_deleting)$/.test(row.status)
-      && button(S.action.delete, row, erase)}</div>`}];
+    ${may('share_backup:restore') && row.status === 'available' && button(T.restore, row, restore)}
+    ${may('share_backup:delete') && /^(available|error|error_deleting)$/.test(row.status) && button(S.action.delete, row, erase)}</div>`}];
   const close = () => {
     make(false);
     found.reload();
   };
-  return html`${(!share || canChange(share)) && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
+  return html`${may('share_backup:create') && (!share || canChange(share)) && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
       onClick=${() => make(true)}>${T.create}</button></div>`}
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}
       none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>

@@ -8,7 +8,7 @@ import * as offers from '../offers.js';
 import {Empty, Loaded, Name, Title, named} from '../parts/basics.js';
 import {Area, Check, Choice, Form, Text, Whole, useFields} from '../parts/form.js';
 import {go, link} from '../router.js';
-import {session} from '../session.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.create;
@@ -77,13 +77,13 @@ function Fields({data}) {
       options=${[['', T.anyZone], ...fits.inZones.map((name) => [name, name])]} />
     ${offers.namesMounts(fits.type) && html`<${Text} label=${T.mountPoint} ...${field('mount_point_name')} maxlength="255"
       pattern="[A-Za-z0-9_\\-]*" />`}
-    <${Check} label=${T.public} ...${field('is_public')} /><//>`;
+    ${may('share:create_public_share') && html`<${Check} label=${T.public} ...${field('is_public')} />`}<//>`;
 }
 
 export function CreateShare({id}) {
   const found = useLoad(() => load(id), [id]);
   return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${(data) => (data.types.length > 0
-    ? html`<${Fields} data=${data} />` : session.value.user.administrator
+    ? html`<${Fields} data=${data} />` : may('share_type:create')
     ? html`<${Empty} text=${S.types.none} next=${S.types.first}><a class="button main" href=${link('types')}>${S.types.title}</a><//>`
     : html`<${Empty} text=${T.noTypes} next=${T.askOperator} />`)}<//>`;
 }

@@ -10,7 +10,7 @@ import {Check} from '../parts/form.js';
 import {Requests} from '../parts/requests.js';
 import {OF_TEXTS, Table} from '../parts/table.js';
 import {link} from '../router.js';
-import {session} from '../session.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.findings;
@@ -52,7 +52,7 @@ export function Findings() {
     {key: 'why', head: T.why, class: 'long', cell: (row) => html`<${Why} row=${row} />`},
     {key: 'age', head: T.age, class: 'wide', cell: ({age}) => (age === null ? S.none : duration(age))},
     {key: 'project', head: S.table.project, class: 'wider', cell: (row) => html`<${Own} text=${row.project_id ?? S.none} />`},
-    {key: 'actions', head: S.table.actions, cell: (row) => (row.mendable && row.wrong
+    {key: 'actions', head: S.table.actions, cell: (row) => (row.mendable && row.wrong && may('finding:mend')
       ? html`<button type="button" onClick=${() => mend(row)} aria-label=${S.action.ofThis(T.mend, `${row.what} ${row.id}`)}>${T.mend}</button>`
       : row.wrong ? T.byHand : T.underWay)},
   ];
@@ -62,5 +62,5 @@ export function Findings() {
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} keyOf=${keyOf} most=${OF_TEXTS}
       none=${all ? T.none : T.noneWrong} />
       ${rows.length === OF_TEXTS && html`<p class="hint">${T.cut(OF_TEXTS)}</p>`}`}<//>
-    ${session.value.user.administrator && html`<${Requests} />`}${confirm}`;
+    ${may('request_note:index') && html`<${Requests} />`}${confirm}`;
 }

@@ -8,6 +8,7 @@ import {Empty, Loaded, Name, Section, Status, Time, Title, named} from '../parts
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Choice, Text, useFields} from '../parts/form.js';
 import {Table} from '../parts/table.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.groups;
@@ -59,15 +60,17 @@ export function Groups() {
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
   const actions = (...buttons) => ({key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-    ${buttons.map(([label, act]) => button(label, row, act))}</div>`});
-  const ofGroups = [...COLUMNS, actions([T.snapshot, (group) => open({group})], [S.action.delete, erase('share-groups', T.what)])];
-  const ofSnapshots = [...COLUMNS, actions([S.action.delete, erase('share-group-snapshots', T.snapshotWhat)])];
+    ${buttons.map(([label, rule, act]) => may(rule) && button(label, row, act))}</div>`});
+  const ofGroups = [...COLUMNS, actions([T.snapshot, 'share_group_snapshot:create', (group) => open({group})],
+    [S.action.delete, 'share_group:delete', erase('share-groups', T.what)])];
+  const ofSnapshots = [...COLUMNS, actions([S.action.delete, 'share_group_snapshot:delete',
+    erase('share-group-snapshots', T.snapshotWhat)])];
   const close = () => {
     open(null);
     found.reload();
   };
-  return html`<${Title} actions=${found.value && html`<button type="button" class="main" onClick=${() => open({})}>${T.create}</button>`}>
-      ${T.title}<//>
+  return html`<${Title} actions=${may('share_group:create') && found.value && html`<button type="button" class="main"
+      onClick=${() => open({})}>${T.create}</button>`}>${T.title}<//>
     <${Loaded} from=${found}>${(data) => html`
       <${Table} caption=${T.title} columns=${ofGroups} rows=${data.groups} none=${html`<${Empty} text=${T.none}
         next=${data.groupTypes.length > 0 ? T.first : T.noTypes} />`} />

@@ -6,6 +6,7 @@ import {isAbout, isEvent, useLoad} from '../load.js';
 import {Loaded, Prose, Time, Title, useAct} from '../parts/basics.js';
 import {Ref} from '../parts/ref.js';
 import {OF_TEXTS, Table} from '../parts/table.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const about = ({resource_type: type, resource_id: id}) => html`<${Ref} type=${(type ?? '').toLowerCase()} id=${id} />`;
@@ -22,8 +23,8 @@ export function MessageList({resource}) {
     {key: 'text', head: S.messages.text, class: 'long', cell: (row) => html`<bdi><${Prose} text=${row.user_message} /></bdi>`},
     ...(resource ? [] : [{key: 'about', head: S.messages.about, class: 'wide', cell: about}]),
     {key: 'created', head: S.table.created, cell: (row) => html`<${Time} at=${row.created_at} />`},
-    {key: 'actions', head: S.table.actions, cell: (row) => html`<button type="button" onClick=${() => dismiss(row)}
-      aria-label=${S.action.ofThis(S.messages.dismiss, row.user_message)}>${S.action.delete}</button>`},
+    {key: 'actions', head: S.table.actions, cell: (row) => may('message:delete') && html`<button type="button"
+      onClick=${() => dismiss(row)} aria-label=${S.action.ofThis(S.messages.dismiss, row.user_message)}>${S.action.delete}</button>`},
   ];
   return html`${problem}<${Loaded} from=${found}>${(rows) => html`<${Table} caption=${S.messages.title} columns=${columns} rows=${rows}
     none=${S.messages.none} most=${OF_TEXTS} />`}<//>`;

@@ -7,6 +7,7 @@ import {Empty, Loaded, Status, Title} from '../parts/basics.js';
 import {useConfirm} from '../parts/dialog.js';
 import {Curve, Progress, kindOf, useSpeed} from '../parts/operation.js';
 import {link} from '../router.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.migrations;
@@ -26,6 +27,8 @@ async function serverEnds(id) {
   return {name: id, task: server.task_state, from: server.host, to: others[0]?.host ?? null};
 }
 
+// The rules of policy for what can be done to each.
+const RULES = {'share.migrate': 'share:migration_', 'share_server.migrate': 'share_server:share_server_migration_'};
 const ENDS = {'share.migrate': shareEnds, 'share_server.migrate': serverEnds};
 // Task states of a copy that is ready, by a driver and by a host.
 const READY = ['migration_driver_phase1_done', 'data_copying_completed'];
@@ -51,9 +54,10 @@ function Migration({operation, ends, ask}) {
     <p class="ends"><span>${T.from} <code>${ends.from ?? S.none}</code></span><span aria-hidden="true"> → </span>
       <span>${T.to} <code>${ends.to ?? S.none}</code></span></p>
     <p>${kindOf(operation)}</p><${Progress} operation=${operation} /><${Curve} speeds=${speeds} />
-    <div class="actions">${READY.includes(ends.task) && html`<button type="button" class="main" onClick=${complete}
+    <div class="actions">${READY.includes(ends.task) && may(`${RULES[operation.kind]}complete`) && html`<button type="button" class="main" onClick=${complete}
       aria-label=${S.action.ofThis(T.complete, name)}>${T.complete}</button>`}
-      <button type="button" onClick=${cancel} aria-label=${S.action.ofThis(T.cancel, name)}>${T.cancel}</button></div></li>`;
+      ${may(`${RULES[operation.kind]}cancel`) && html`<button type="button" onClick=${cancel}
+        aria-label=${S.action.ofThis(T.cancel, name)}>${T.cancel}</button>`}</div></li>`;
 }
 
 export function Migrations() {

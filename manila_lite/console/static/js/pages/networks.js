@@ -8,6 +8,7 @@ import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Text, useFields} from '../parts/form.js';
 import {Subnets, places} from '../parts/subnets.js';
 import {Table} from '../parts/table.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.networks;
@@ -52,13 +53,15 @@ function Network({network, ask, add, reload}) {
     {key: 'kind', head: T.kind, class: 'wide', cell: (row) => row.network_type ?? S.none},
     {key: 'segment', head: T.segment, class: 'wide', cell: (row) => row.segmentation_id ?? S.none},
     {key: 'zone', head: S.table.zone, cell: (row) => row.availability_zone ?? T.default},
-    {key: 'actions', head: S.table.actions, cell: (row) => html`<button type="button" onClick=${() => eraseSubnet(row)}
-      aria-label=${S.action.ofThis(S.action.delete, `${places(row)} ${name}`)}>${S.action.delete}</button>`},
+    {key: 'actions', head: S.table.actions, cell: (row) => may('share_network_subnet:delete') && html`<button type="button"
+      onClick=${() => eraseSubnet(row)} aria-label=${S.action.ofThis(S.action.delete, `${places(row)} ${name}`)}>${S.action.delete}</button>`},
   ];
   return html`<section class="card"><div class="title"><h2><${Name} row=${network} /> <${Status} of=${network.status} /></h2>
-      <div class="actions"><button type="button" onClick=${() => add(network)} aria-label=${S.action.ofThis(T.addSubnet, name)}>
-      ${T.addSubnet}</button><button type="button" class="danger" onClick=${erase} aria-label=${S.action.ofThis(S.action.delete, name)}>
-      ${S.action.delete}</button></div></div>
+      <div class="actions">
+      ${may('share_network_subnet:create') && html`<button type="button" onClick=${() => add(network)}
+        aria-label=${S.action.ofThis(T.addSubnet, name)}>${T.addSubnet}</button>`}
+      ${may('share_network:delete') && html`<button type="button" class="danger" onClick=${erase}
+        aria-label=${S.action.ofThis(S.action.delete, name)}>${S.action.delete}</button>`}</div></div>
     ${network.description && html`<p><${Own} text=${network.description} /></p>`}
     <${Subnets} name=${name} subnets=${subnets} />
     ${subnets.filter(({error}) => error).map(({id, error}) => html`<${Problem} key=${id} error=${{message: error}} />`)}
@@ -73,9 +76,9 @@ export function Networks() {
     open(null);
     found.reload();
   };
-  return html`<${Title} actions=${html`<button type="button" class="main" onClick=${() => open({})}>${T.create}</button>`}>${T.title}<//>
-    <${Loaded} from=${found}>${(rows) => (rows.length === 0 ? html`<${Empty} text=${T.none} next=${T.first}><button type="button"
-      onClick=${() => open({})}>${T.create}</button><//>`
+  const start = (kind) => may('share_network:create') && html`<button type="button" class=${kind} onClick=${() => open({})}>${T.create}</button>`;
+  return html`<${Title} actions=${start('main')}>${T.title}<//>
+    <${Loaded} from=${found}>${(rows) => (rows.length === 0 ? html`<${Empty} text=${T.none} next=${T.first}>${start('')}<//>`
       : rows.map((network) => html`<${Network} key=${network.id} ...${{network, ask, reload: found.reload}}
         add=${(one) => open({network: one})} />`))}<//>
     ${dialog && (dialog.network ? html`<${AddSubnet} network=${dialog.network} onClose=${close} />`

@@ -3,7 +3,6 @@
 import {html} from '../html.js';
 import {get, list, unlessForbidden} from '../api.js';
 import {BAD, sharesByStatus} from '../counts.js';
-import {gib} from '../format.js';
 import {isEvent, isOf, useLoad} from '../load.js';
 import {COLUMNS} from '../parts/activity.js';
 import {Bar} from '../parts/bars.js';
@@ -12,10 +11,11 @@ import {Progress, kindOf} from '../parts/operation.js';
 import {Ref} from '../parts/ref.js';
 import {Table} from '../parts/table.js';
 import {MessageList} from './messages.js';
-import {amounts} from './pools.js';
+import {Legend, amounts, told} from './pools.js';
 import {QuotaBars} from './quotas.js';
 import {link} from '../router.js';
-import {session} from '../session.js';
+import {mayOpen} from '../rules.js';
+import {may, session} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.overview;
@@ -43,13 +43,11 @@ function Figures({counts, onClick}) {
 
 function Capacity() {
   const found = useLoad(async () => (await get('scheduler-stats/pools/detail')).pools, [], isEvent('pool'), OFTEN);
-  const size = (amount) => (typeof amount === 'number' ? gib(amount) : S.pools[amount] ?? amount);
   return html`<${Section} title=${T.capacity} actions=${html`<${All} to="pools" what=${S.pools.title} />`}>
     <${Loaded} from=${found}>${(pools) => (pools.length === 0 ? html`<${Empty} text=${S.pools.none} next=${T.noPools} />`
-    : html`<ul class="quotas">${pools.map(({name, capabilities}) => {
+    : html`<${Legend} /><ul class="quotas">${pools.map(({name, capabilities}) => {
       const {total, free, promised, used, reserved} = amounts(capabilities);
-      const text = [used !== null && `${size(used)} ${S.pools.used}`, `${size(promised)} ${S.pools.promised}`,
-        `${size(free)} ${S.pools.free}`].filter(Boolean).join(', ');
+      const text = told(capabilities);
       return html`<li key=${name}><${Own} text=${name} />${used === null ? html`<span></span>` : html`<${Bar} label=${S.pools.bar(name, text)}
         most=${total} mark=${promised} parts=${[['used', used], ['free', free - reserved], ['reserved', reserved]]} />`}<span>${text}</span></li>`;
     })}</ul>`)}<//><//>`;
@@ -95,8 +93,8 @@ function Work({scope}) {
 function Shares({scope, onClick}) {
   const found = useLoad(() => sharesByStatus(scope), [], isOf('share'));
   return html`<${Section} title=${T.shares}><${Loaded} from=${found}>${(counts) => html`<${Figures} ...${{counts, onClick}} />
-    ${counts.all === 0 && html`<${Empty} text=${S.shares.none} next=${S.shares.first}><a class="button main" href=${link('create-share')}>
-      ${S.shares.create}</a><//>`}`}<//><//>`;
+    ${counts.all === 0 && may('share:create') && html`<${Empty} text=${S.shares.none} next=${S.shares.first}><a class="button main"
+      href=${link('create-share')}>${S.shares.create}</a><//>`}`}<//><//>`;
 }
 
 function Attention() {
@@ -114,8 +112,10 @@ export function Overview() {
   const {user} = session.value;
   const operator = user.administrator;
   return html`<${Title}>${T.title}<//>
-    ${operator ? html`<${Shares} scope=${{all_tenants: 1}} onClick=${everywhere} /><${Capacity} /><${Services} /><${Findings} />`
-      : html`<${Shares} scope=${{}} /><${Attention} /><${Section} title=${T.quota} actions=${html`<${All} to="quotas" what=${S.quotas.title} />`}>
-        <${QuotaBars} only=${QUOTAS} /><//>`}
-    <${Work} scope=${operator ? {all_tenants: 1} : {}} />`;
+    ${mayOpen('shares') && html`<${Shares} ...${operator ? {scope: {all_tenants: 1}, onClick: everywhere} : {scope: {}}} />`}
+    ${mayOpen('shares') && !operator && html`<${Attention} />`}
+    ${mayOpen('quotas') && !operator && html`<${Section} title=${T.quota} actions=${html`<${All} to="quotas" what=${S.quotas.title} />`}>
+      <${QuotaBars} only=${QUOTAS} /><//>`}
+    ${mayOpen('pools') && html`<${Capacity} />`}${mayOpen('services') && html`<${Services} />`}${mayOpen('findings') && html`<${Findings} />`}
+    ${mayOpen('operations') && html`<${Work} scope=${operator ? {all_tenants: 1} : {}} />`}`;
 }

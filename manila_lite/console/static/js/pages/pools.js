@@ -22,13 +22,21 @@ export function amounts(about) {
     ratio: isKnown && total > 0 ? (promised / total).toFixed(2) : null};
 }
 
+// The amounts in words.
+export function told(about) {
+  const {total, free, promised, used} = amounts(about);
+  return used === null ? T.toldOnly(size(promised), size(free)) : T.told(size(used), size(total), size(promised));
+}
+
+export const Legend = () => html`<ul class="legend" aria-hidden="true">${['used', 'free', 'reserved', 'promised'].map((name) => html`
+  <li key=${name} class=${name}>${T[name]}</li>`)}</ul><p class="hint">${T.explained}</p>`;
+
 const ABILITIES = ['snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support', 'mount_snapshot_support'];
 
 function Pool({pool}) {
   const about = pool.capabilities;
   const {total, free, promised, used, reserved, ratio} = amounts(about);
-  const text = [used !== null && `${size(used)} ${T.used}`, `${size(promised)} ${T.promised}`, `${size(free)} ${T.free}`,
-    `${size(total)} ${T.total}`].filter(Boolean).join(', ');
+  const text = told(about);
   const has = ABILITIES.filter((name) => about[name] === true).map((name) => S.create.ability[name]);
   return html`<li class="card"><h2><${Own} text=${pool.name} /></h2>
     ${used !== null && html`<${Bar} label=${T.bar(pool.name, text)} most=${total} mark=${promised}
@@ -41,8 +49,6 @@ function Pool({pool}) {
 export function Pools() {
   const found = useLoad(async () => (await get('scheduler-stats/pools/detail')).pools, [], isEvent('pool'), OFTEN);
   return html`<${Title}>${T.title}<//>
-    <ul class="legend" aria-hidden="true">${['used', 'free', 'reserved', 'promised'].map((name) => html`<li key=${name}
-      class=${name}>${T[name]}</li>`)}</ul>
-    <${Loaded} from=${found}>${(pools) => (pools.length === 0 ? html`<${Empty} text=${T.none} next=${S.overview.noPools} />`
+    <${Legend} /><${Loaded} from=${found}>${(pools) => (pools.length === 0 ? html`<${Empty} text=${T.none} next=${S.overview.noPools} />`
       : html`<ul class="pools">${pools.map((pool) => html`<${Pool} key=${pool.name} pool=${pool} />`)}</ul>`)}<//>`;
 }

@@ -8,7 +8,7 @@ import {Loaded, Title} from '../parts/basics.js';
 import {Bar} from '../parts/bars.js';
 import {FormDialog, useConfirm} from '../parts/dialog.js';
 import {Text, Whole, useFields} from '../parts/form.js';
-import {session} from '../session.js';
+import {may, session} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.quotas;
@@ -59,7 +59,7 @@ function OfProject({project}) {
     found.reload();
   };
   return html`<${Loaded} from=${found}>${(set) => html`<div class="actions"><button type="button" onClick=${() => change(true)}>${T.change}</button>
-      <button type="button" onClick=${reset}>${T.reset}</button></div><${Bars} set=${set} />
+      ${may('quota_set:delete') && html`<button type="button" onClick=${reset}>${T.reset}</button>`}</div><${Bars} set=${set} />
     ${changing && html`<${Change} ...${{project, set}} onClose=${close} />`}`}<//>${confirm}`;
 }
 
@@ -67,7 +67,7 @@ export function Quotas() {
   const {user} = session.value;
   const [project, choose] = useState(user.project_id);
   const {wanted} = useCalm({wanted: project.trim()});
-  return html`<${Title}>${T.title}<//>${user.administrator ? html`
+  return html`<${Title}>${T.title}<//>${may('quota_set:update') ? html`
     <form class="filters" onSubmit=${(event) => event.preventDefault()}><${Text} label=${T.project} hint=${T.projectHint} value=${project}
       onChange=${choose} maxlength="255" /></form>
     ${wanted && wanted === project.trim() && html`<${OfProject} key=${wanted} project=${wanted} />`}` : html`<${QuotaBars} />`}`;

@@ -8,6 +8,7 @@ import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Choice, useFields} from '../parts/form.js';
 import {Ref} from '../parts/ref.js';
 import {Table} from '../parts/table.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.replicas;
@@ -63,13 +64,14 @@ export function ReplicaList({share}) {
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, short(row))}>${label}</button>`;
   const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions,
-    cell: (row) => row.replica_state !== 'active' && html`<div class="actions">${button(T.promote, row, promote)}${
-      button(T.resync, row, resync)}${button(S.action.delete, row, erase)}</div>`}];
+    cell: (row) => row.replica_state !== 'active' && html`<div class="actions">${may('share_replica:promote') && button(T.promote, row, promote)}${
+      may('share_replica:resync') && button(T.resync, row, resync)}${may('share_replica:delete') && button(S.action.delete, row, erase)}</div>`}];
   const close = () => {
     make(false);
     found.reload();
   };
-  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>${problem}
+  return html`${may('share_replica:create') && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
+      onClick=${() => make(true)}>${T.create}</button></div>`}${problem}
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}
       none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>
     ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;

@@ -10,6 +10,7 @@ import {Ref} from '../parts/ref.js';
 import {ServerMap} from '../parts/server_map.js';
 import {places} from '../parts/subnets.js';
 import {Table} from '../parts/table.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.servers;
@@ -41,10 +42,11 @@ export function Servers() {
         ${subnets.has(id) ? places(subnets.get(id)) : id}</code></div>`)},
       {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Own} text=${row.project_id} />`},
       {key: 'unused', head: T.unused, class: 'wider', cell: (row) => (row.is_auto_deletable ? S.yes : S.no)},
-      {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions"><button type="button"
-        onClick=${() => migrate(row)} aria-label=${S.action.ofThis(S.migrations.start, row.id)}>${S.migrations.start}</button>
-        <button type="button" onClick=${() => erase(row)} aria-label=${S.action.ofThis(S.action.delete, row.id)}>
-        ${S.action.delete}</button></div>`},
+      {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
+        ${may('share_server:share_server_migration_start') && html`<button type="button" onClick=${() => migrate(row)}
+          aria-label=${S.action.ofThis(S.migrations.start, row.id)}>${S.migrations.start}</button>`}
+        ${may('share_server:delete') && html`<button type="button" onClick=${() => erase(row)}
+          aria-label=${S.action.ofThis(S.action.delete, row.id)}>${S.action.delete}</button>`}</div>`},
     ];
   };
   return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${({servers, networks}) => html`

@@ -8,6 +8,7 @@ import {FormDialog, useConfirm} from '../parts/dialog.js';
 import {Text} from '../parts/form.js';
 import {Table} from '../parts/table.js';
 import {link} from '../router.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.services;
@@ -48,9 +49,10 @@ export function Services() {
     {key: 'zone', head: S.table.zone, class: 'wider', cell: (row) => row.zone ?? S.none},
     {key: 'release', head: T.release, class: 'wider', cell: (row) => row.release ?? S.none},
     {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-      ${row.status === 'enabled' ? button(T.disable, row, () => disable(row)) : button(T.enable, row, () => enable(row))}
-      ${row.binary === 'manila-share' && html`${button(T.ensure, row, () => ensure(row))}<a class="button"
-        href=${link('evacuate', row.host, row.id)} aria-label=${S.action.ofThis(T.evacuate, row.host)}>${T.evacuate}</a>`}</div>`},
+      ${may('service:update') && (row.status === 'enabled' ? button(T.disable, row, () => disable(row)) : button(T.enable, row, () => enable(row)))}
+      ${row.binary === 'manila-share' && html`${may('service:ensure_shares') && button(T.ensure, row, () => ensure(row))}
+        ${may('service:evacuate') && html`<a class="button" href=${link('evacuate', row.host, row.id)}
+          aria-label=${S.action.ofThis(T.evacuate, row.host)}>${T.evacuate}</a>`}`}</div>`},
   ];
   const close = () => {
     disable(null);

@@ -4,7 +4,7 @@ import {html, useState} from '../html.js';
 import {act, get, id as quoted, put, unlessForbidden} from '../api.js';
 import {gib} from '../format.js';
 import {isAbout, isOf, useLoad} from '../load.js';
-import {canChange, canDelete} from '../offers.js';
+import {canChange, canDelete, canExtend} from '../offers.js';
 import {Facts, Loaded, Name, Own, Section, Status, Time, Title, isBusy, named, useAct} from '../parts/basics.js';
 import {deletionOf} from '../parts/delete_share.js';
 import {FormDialog, useConfirm} from '../parts/dialog.js';
@@ -19,19 +19,21 @@ import {Mount} from './share_mount.js';
 import {Rules} from './share_rules.js';
 import {SnapshotsOfShare} from './snapshots.js';
 import {go, link} from '../router.js';
-import {session} from '../session.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const path = (id) => `shares/${quoted(id)}`;
 
 export function Resize({share, onClose}) {
+  const canShrink = may('share:shrink');
   const {values, field} = useFields({size: String(share.size)});
   const submit = () => {
     const size = Number(values.size);
     return act(path(share.id), size > share.size ? 'extend' : 'shrink', {new_size: size});
   };
   return html`<${FormDialog} title=${S.share.resizeTitle(named(share))} submit=${S.share.resize} onSubmit=${submit} onClose=${onClose}>
-    <${Whole} label=${S.share.newSize} hint=${S.share.shrinkHint} ...${field('size')} min="1" required autofocus /><//>`;
+    <${Whole} label=${S.share.newSize} hint=${canShrink && S.share.shrinkHint} ...${field('size')} min=${canShrink ? 1 : share.size + 1}
+      required autofocus /><//>`;
 }
 
 function Edit({share, onClose}) {
@@ -44,7 +46,7 @@ function Edit({share, onClose}) {
   return html`<${FormDialog} title=${S.share.editTitle(named(share))} submit=${S.action.save} onSubmit=${submit} onClose=${onClose}>
     <${Text} label=${S.create.name} ...${field('display_name')} maxlength="255" autofocus />
     <${Area} label=${S.create.description} ...${field('display_description')} maxlength="255" />
-    <${Check} label=${S.create.public} ...${field('is_public')} /><//>`;
+    ${may('share:set_public_share') && html`<${Check} label=${S.create.public} ...${field('is_public')} />`}<//>`;
 }
 
 function Details({share}) {
@@ -87,9 +89,9 @@ function Found({share, places, rules, operations, reload}) {
   const [run, problem] = useAct();
   const erase = () => run(async () => ask(await deletionOf([share], () => go('shares'))));
   return html`<${Title} actions=${html`
-      <button type="button" onClick=${() => open('edit')}>${S.share.edit}</button>
-      ${canChange(share) && html`<button type="button" onClick=${() => open('resize')}>${S.share.resize}</button>`}
-      ${canChange(share) && session.value.user.administrator && html`<button type="button" onClick=${() => open('migrate')}>${S.migrations.start}</button>`}
+      ${may('share:update') && html`<button type="button" onClick=${() => open('edit')}>${S.share.edit}</button>`}
+      ${canExtend(share) && html`<button type="button" onClick=${() => open('resize')}>${S.share.resize}</button>`}
+      ${canChange(share) && may('share:migration_start') && html`<button type="button" onClick=${() => open('migrate')}>${S.migrations.start}</button>`}
       ${canDelete(share) && html`<button type="button" class="danger" onClick=${erase}>${S.action.delete}</button>`}`}>
       <${Name} row=${share} text=${named(share)} /><//>${problem}
     ${!canChange(share) && html`<p class="hint">${isBusy(share.status) ? S.share.waits(share.status.replaceAll('_', ' ')) : S.share.broken}</p>`}

@@ -6,6 +6,7 @@ import {Own, Section, Status, Time, useAct} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Choice, Text, useFields} from '../parts/form.js';
 import {Table} from '../parts/table.js';
+import {may} from '../session.js';
 import {runAll} from '../several.js';
 import {S} from '../strings.js';
 
@@ -34,7 +35,7 @@ export function AddRule({shares, title = S.access.add, onClose}) {
 
 // The level, to be changed in place as soon as the rule applies.
 function Level({rule, change}) {
-  if (rule.state !== 'active') return S.access.levels[rule.access_level];
+  if (rule.state !== 'active' || !may('share_access_rule:update')) return S.access.levels[rule.access_level];
   const choose = async ({target}) => {
     if (!await change(rule, target.value)) target.value = rule.access_level;
   };
@@ -61,14 +62,15 @@ export function Rules({share, rules, reload}) {
     {key: 'level', head: S.access.level, cell: (rule) => html`<${Level} ...${{rule, change}} />`},
     {key: 'state', head: S.table.state, cell: (rule) => html`<${Status} of=${rule.state} />`},
     {key: 'created', head: S.table.created, class: 'wide', cell: (rule) => html`<${Time} at=${rule.created_at} />`},
-    {key: 'actions', head: S.table.actions, cell: (rule) => html`<button type="button" onClick=${() => deny(rule)}
+    {key: 'actions', head: S.table.actions, cell: (rule) => may('share:deny_access') && html`<button type="button" onClick=${() => deny(rule)}
       aria-label=${S.action.ofThis(S.action.delete, rule.access_to)}>${S.action.delete}</button>`},
   ];
   const close = () => {
     add(false);
     reload();
   };
-  return html`<${Section} title=${S.access.title} actions=${html`<button type="button" onClick=${() => add(true)}>${S.access.add}</button>`}>
+  return html`<${Section} title=${S.access.title} actions=${may('share:allow_access')
+      && html`<button type="button" onClick=${() => add(true)}>${S.access.add}</button>`}>
     ${problem}<${Table} caption=${S.access.title} columns=${columns} rows=${rules} none=${S.access.none} /><//>
     ${adding && html`<${AddRule} shares=${[share]} onClose=${close} />`}${confirm}`;
 }

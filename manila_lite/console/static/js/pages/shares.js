@@ -6,7 +6,7 @@ import {useCalm} from '../calm.js';
 import {countShares} from '../counts.js';
 import {gib} from '../format.js';
 import {isOf, useLoad, usePages} from '../load.js';
-import {canChange, canDelete} from '../offers.js';
+import {canDelete, canExtend} from '../offers.js';
 import {Empty, Name, Own, Problem, Status, Time, Title, named, useAct} from '../parts/basics.js';
 import {deletionOf} from '../parts/delete_share.js';
 import {useConfirm} from '../parts/dialog.js';
@@ -17,7 +17,7 @@ import {Filters, NONE, queryOf} from '../parts/share_filters.js';
 import {Table} from '../parts/table.js';
 import {Resize} from './share.js';
 import {link} from '../router.js';
-import {session} from '../session.js';
+import {may, session} from '../session.js';
 import {S} from '../strings.js';
 
 const COLUMNS = [
@@ -45,18 +45,20 @@ function Elsewhere() {
     <button type="button" onClick=${() => session.set({everything: true})}>${S.user.everything}</button></p>`;
 }
 
-const Nothing = () => html`<${Empty} text=${S.shares.none} next=${S.shares.first}>
-  <a class="button main" href=${link('create-share')}>${S.shares.create}</a><//>`;
+const Create = () => may('share:create') && html`<a class="button main" href=${link('create-share')}>${S.shares.create}</a>`;
+const Nothing = () => html`<${Empty} text=${S.shares.none} next=${may('share:create') && S.shares.first}><${Create} /><//>`;
 
 // The columns, with what is selected, and what can be done to each.
 function columnsOf({selected, pick, resize, erase}) {
-  const name = {key: 'name', head: S.table.name, sort: 'display_name', cell: (row) => html`<input type="checkbox" class="pick"
-    checked=${selected.has(row.id)} onChange=${() => pick(row.id)} aria-label=${S.action.ofThis(S.bulk.select, named(row))} />
+  const canPick = ['share:extend', 'share:allow_access', 'share:delete'].some(may);
+  const name = {key: 'name', head: S.table.name, sort: 'display_name', cell: (row) => html`${canPick && html`
+    <input type="checkbox" class="pick" checked=${selected.has(row.id)} onChange=${() => pick(row.id)}
+      aria-label=${S.action.ofThis(S.bulk.select, named(row))} />`}
     <a href=${link('share', row.id)}><${Name} row=${row} /></a>`};
   const button = (label, row, act) => html`<button type="button" onClick=${() => act(row)}
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
   const actions = {key: 'actions', head: S.table.actions, class: 'do', cell: (row) => html`<div class="actions">
-    ${canChange(row) && button(S.share.resize, row, resize)}${canDelete(row) && button(S.action.delete, row, erase)}</div>`};
+    ${canExtend(row) && button(S.share.resize, row, resize)}${canDelete(row) && button(S.action.delete, row, erase)}</div>`};
   return [name, ...COLUMNS, ...(session.value.everything ? [PROJECT] : []), actions];
 }
 
@@ -79,7 +81,7 @@ export function Shares({id: begin}) {
     resize(null);
     pages.reload();
   };
-  return html`<${Title} actions=${html`<a class="button main" href=${link('create-share')}>${S.shares.create}</a>`}>${S.shares.title}<//>
+  return html`<${Title} actions=${html`<${Create} />`}>${S.shares.title}<//>
     <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}><${Filters} field=${field} />
       <p role="status">${pages.total === null ? `${S.loading}…` : S.shares.count(pages.total)}</p></form>
     ${session.value.user.administrator && !session.value.everything && html`<${Elsewhere} />`}<${Problem} error=${pages.error} />${problem}

@@ -11,6 +11,7 @@ import {Area, Text, useFields} from '../parts/form.js';
 import {Table} from '../parts/table.js';
 import {Ref} from '../parts/ref.js';
 import {link} from '../router.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const COLUMNS = [
@@ -30,6 +31,7 @@ function Take({share, onClose}) {
 
 // Snapshots that can be deleted; and the one that a share can be reverted to: the newest that was not a failure.
 const ERASABLE = /^(available|error|error_deleting)$/;
+const canErase = ({status}) => may('share:delete_snapshot') && ERASABLE.test(status);
 const latestOf = (rows) => rows?.find(({status}) => !['error', 'manage_error'].includes(status))?.id;
 
 export function SnapshotsOfShare({share}) {
@@ -46,17 +48,18 @@ export function SnapshotsOfShare({share}) {
   const button = (label, row, onClick) => html`<button type="button" onClick=${onClick}
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
   const actions = {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-    ${share.revert_to_snapshot_support && (row.id !== latestOf(found.value) ? html`<span class="hint">${S.snapshots.revertLatest}</span>`
+    ${share.revert_to_snapshot_support && may('share:revert_to_snapshot') && (row.id !== latestOf(found.value)
+      ? html`<span class="hint">${S.snapshots.revertLatest}</span>`
       : canChange(share) && canChange(row) ? button(S.snapshots.revert, row, () => revert(row))
         : html`<span class="hint">${S.snapshots.revertWait}</span>`)}
-    ${share.create_share_from_snapshot_support && canChange(row) && html`<a class="button" href=${link('create-share', row.id)}
+    ${share.create_share_from_snapshot_support && may('share:create') && canChange(row) && html`<a class="button" href=${link('create-share', row.id)}
       aria-label=${S.action.ofThis(S.snapshots.createFrom, named(row))}>${S.snapshots.createFrom}</a>`}
-    ${ERASABLE.test(row.status) && button(S.action.delete, row, () => erase(row))}</div>`};
+    ${canErase(row) && button(S.action.delete, row, () => erase(row))}</div>`};
   const close = () => {
     take(false);
     found.reload();
   };
-  return html`<${Section} title=${S.snapshots.title} actions=${canChange(share) && html`<button type="button"
+  return html`<${Section} title=${S.snapshots.title} actions=${may('share:create_snapshot') && canChange(share) && html`<button type="button"
       onClick=${() => take(true)}>${S.snapshots.create}</button>`}>
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${S.snapshots.title} columns=${[...COLUMNS, actions].map(
       (column) => ({...column, sort: undefined}))} rows=${rows} none=${S.snapshots.none} />
@@ -80,7 +83,7 @@ export function Snapshots() {
     pages.reload();
   }));
   const columns = [...COLUMNS, {key: 'share', head: S.table.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`},
-    {key: 'actions', head: S.table.actions, cell: (row) => ERASABLE.test(row.status) && html`<button type="button" onClick=${() => erase(row)}
+    {key: 'actions', head: S.table.actions, cell: (row) => canErase(row) && html`<button type="button" onClick=${() => erase(row)}
       aria-label=${S.action.ofThis(S.action.delete, named(row))}>${S.action.delete}</button>`}];
   return html`<${Title}>${S.snapshots.title}<//><p role="status">${pages.total !== null && S.snapshots.count(pages.total)}</p>
     <${Problem} error=${pages.error} />

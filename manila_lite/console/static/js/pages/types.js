@@ -4,12 +4,12 @@ import {html, useState} from '../html.js';
 import {create, get, id as quoted, post, put, remove} from '../api.js';
 import {useLoad} from '../load.js';
 import {abilities, hasServers} from '../offers.js';
-import {Empty, Loaded, Name, Own, Problem, Title} from '../parts/basics.js';
+import {Empty, Loaded, Name, Own, Title} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Check, Text, useFields} from '../parts/form.js';
 import {Table} from '../parts/table.js';
 import {TypeAccess} from '../parts/type_access.js';
-import {session} from '../session.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.types;
@@ -55,7 +55,7 @@ function Edit({type, onClose}) {
     <${Area} label=${T.specs} hint=${T.specsHint} ...${field('specs')} class="program" rows="6" dir="ltr" spellcheck=${false} /><//>`;
 }
 
-function All() {
+export function Types() {
   const [dialog, open] = useState(null);
   const [ask, confirm] = useConfirm();
   const found = useLoad(async () => (await get('types', {is_public: 'all'})).share_types, []);
@@ -79,8 +79,9 @@ function All() {
     {key: 'specs', head: T.specs, class: 'long', cell: (type) => html`<ul class="plain">${Object.entries(type.extra_specs).sort().map(([key, value]) => html`
       <li key=${key}><code>${key}</code> = <code>${value}</code></li>`)}</ul>`},
     {key: 'access', head: T.access, cell: (type) => (type[PUBLIC] ? T.everybody : T.some)},
-    {key: 'actions', head: S.table.actions, cell: (type) => html`<div class="actions">${button(S.share.edit, type, edit)}
-      ${!type[PUBLIC] && button(T.access, type, give)}${button(S.action.delete, type, erase)}</div>`},
+    {key: 'actions', head: S.table.actions, cell: (type) => html`<div class="actions">${may('share_type:update') && button(S.share.edit, type, edit)}
+      ${!type[PUBLIC] && may('share_type:list_project_access') && button(T.access, type, give)}
+      ${may('share_type:delete') && button(S.action.delete, type, erase)}</div>`},
   ];
   const start = html`<button type="button" class="main" onClick=${() => open({})}>${T.create}</button>`;
   return html`<${Title} actions=${start}>${T.title}<//>
@@ -88,8 +89,4 @@ function All() {
       none=${html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>
     ${dialog && (dialog.access ? html`<${TypeAccess} type=${dialog.access} onClose=${close} />`
       : html`<${Edit} type=${dialog.type} onClose=${close} />`)}${confirm}`;
-}
-
-export function Types() {
-  return session.value.user.administrator ? html`<${All} />` : html`<${Title}>${T.title}<//><${Problem} error=${{message: S.error.forbidden}} />`;
 }

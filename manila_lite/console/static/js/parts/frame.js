@@ -4,6 +4,7 @@ import {html, useState} from '../html.js';
 import {link as service} from '../api.js';
 import {go, link} from '../router.js';
 import {guideOf} from '../guides.js';
+import {mayOpen} from '../rules.js';
 import {askAgain, logIn, otherProjects, session} from '../session.js';
 import {useStore} from '../store.js';
 import {S} from '../strings.js';
@@ -19,7 +20,8 @@ const PROJECT = ['overview', 'shares', 'snapshots', 'networks', 'groups', 'backu
 const OPERATOR = ['pools', 'types', 'services', 'servers', 'migrations', 'findings'];
 
 function Links({title, names, here}) {
-  return html`<h2>${title}</h2><ul>${names.map((name) => html`<li key=${name}><a href=${link(name)}
+  const open = names.filter(mayOpen);
+  return open.length > 0 && html`<h2>${title}</h2><ul>${open.map((name) => html`<li key=${name}><a href=${link(name)}
     aria-current=${name === here ? 'page' : undefined}><${Icon} name=${name} />${S.nav[name]}</a></li>`)}</ul>`;
 }
 
@@ -50,7 +52,7 @@ function Find() {
     if (text) go('search', text);
   };
   return html`<form class="find" role="search" aria-label=${S.search.label} onSubmit=${submit}>
-    <input type="search" name="text" aria-label=${S.search.label} placeholder=${S.search.hint} maxlength="255" dir="auto" />
+    <input type="search" name="text" aria-label=${S.search.label} placeholder=${S.search.short} maxlength="255" dir="auto" />
     <button type="submit">${S.search.submit}</button></form>`;
 }
 
@@ -73,7 +75,7 @@ export function Frame({page, here, children}) {
   return html`<a class="skip" href="#content" onClick=${toContent}>${S.skip}</a>
     <header><a class="brand" href=${link('overview')}><${Logo} />${S.title}</a><${Find} /><${Account} key=${user.project_id} /></header>
     <nav aria-label=${S.nav.label}><${Links} title=${S.nav.project} names=${PROJECT} here=${here} />
-      ${user.administrator && html`<${Links} title=${S.nav.operator} names=${OPERATOR} here=${here} />`}</nav>
+      <${Links} title=${S.nav.operator} names=${OPERATOR} here=${here} /></nav>
     <main id="content" tabindex="-1"><div role="status">${away && html`<p class="away">${S.away}</p>`}
       ${declined && html`<p class="away">${S.error.ended} <button type="button" onClick=${logInAgain}>${S.login.submit}</button></p>`}</div>${children}
       ${guide && html`<p class="guide"><a href=${guide} target="_blank" rel="noopener noreferrer">${S.guide}</a></p>`}</main>

@@ -2,7 +2,7 @@
 // What can be done to several shares at once.
 import {html, useRef, useState} from '../html.js';
 import {act, id as quoted} from '../api.js';
-import {canChange, canDelete} from '../offers.js';
+import {canAllow, canChange, canDelete, canExtend} from '../offers.js';
 import {AddRule} from '../pages/share_rules.js';
 import {runAll} from '../several.js';
 import {useAct} from './basics.js';
@@ -37,8 +37,8 @@ export function Bulk({shares, shown, select, reload}) {
   const erase = () => run(async () => ask(await deletionOf(deletable, finish)));
   if (shares.length === 0) return confirm;
   return html`<div class="bulk" role="group" aria-label=${T.label}><span role="status">${T.selected(shares.length)}</span>
-    ${changeable.length > 0 && html`<button type="button" onClick=${() => open('extend')}>${T.extend}</button>
-      <button type="button" onClick=${() => open('rule')}>${S.access.add}</button>`}
+    ${changeable.some(canExtend) && html`<button type="button" onClick=${() => open('extend')}>${T.extend}</button>`}
+    ${changeable.some(canAllow) && html`<button type="button" onClick=${() => open('rule')}>${S.access.add}</button>`}
     ${deletable.length > 0 && html`<button type="button" class="danger" onClick=${erase}>${S.action.delete}</button>`}
     ${shown.length > shares.length && html`<button type="button" onClick=${() => select(shown.map(({id}) => id))}>${T.all(shown.length)}</button>`}
     <button type="button" onClick=${() => select([])}>${T.none}</button>

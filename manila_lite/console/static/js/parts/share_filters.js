@@ -3,7 +3,7 @@
 import {html} from '../html.js';
 import {get, unlessForbidden} from '../api.js';
 import {useLoad} from '../load.js';
-import {session} from '../session.js';
+import {may, session} from '../session.js';
 import {Choice, Text} from './form.js';
 import {S} from '../strings.js';
 
@@ -20,7 +20,7 @@ export function queryOf({text, status, type, host, project, metadata}) {
 
 async function load() {
   const [{share_types: types}, {pools}] = await Promise.all([unlessForbidden(get('types'), {share_types: []}),
-    session.value.user.administrator ? unlessForbidden(get('scheduler-stats/pools'), {pools: []}) : {pools: []}]);
+    may('scheduler_stats:pools:index') ? get('scheduler-stats/pools') : {pools: []}]);
   return {types: types.map(({id, name}) => [id, name]), hosts: pools.map(({name}) => [name, name])};
 }
 
@@ -32,7 +32,7 @@ export function Filters({field}) {
       options=${[['', S.shares.anyState], ...S.shares.states.map((name) => [name, name.replaceAll('_', ' ')])]} />
     <details class="more"><summary>${T.more}</summary><div class="filters">
       <${Choice} label=${T.type} ...${field('type')} options=${[...any, ...(value?.types ?? [])]} />
-      ${session.value.user.administrator && html`<${Choice} label=${T.host} ...${field('host')} options=${[...any, ...(value?.hosts ?? [])]} />`}
+      ${may('scheduler_stats:pools:index') && html`<${Choice} label=${T.host} ...${field('host')} options=${[...any, ...(value?.hosts ?? [])]} />`}
       ${session.value.everything && html`<${Text} label=${T.project} ...${field('project')} maxlength="255" />`}
       <${Text} label=${T.metadata} ...${field('metadata')} maxlength="1300" /></div></details>`;
 }
