@@ -44,6 +44,7 @@ class _Seen:
     operations: dict[str, list[int]]
     pools: list[metrics_queries.Pool]
     replicas: list[metrics_queries.OldestReplica]
+    schedules: list[metrics_queries.ScheduleTimes]
     heartbeats: list[Any]
     usage: dict[str, int]
     projects: dict[str, dict[str, int]]
@@ -102,6 +103,7 @@ class FromDatabase(Collector):
                 metrics_queries.open_operations(conn, _BOUNDS),
                 metrics_queries.pools(conn, conf.max_rows),
                 metrics_queries.oldest_replicas(conn, conf.max_rows),
+                metrics_queries.schedule_times(conn, conf.max_rows),
                 metrics_queries.heartbeats(conn, conf.max_rows),
                 metrics_queries.usage(conn),
                 metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {},
@@ -170,6 +172,22 @@ def _replicas(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
     )
 
 
+def _schedules(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
+    now = timeutils.utcnow()
+    yield _gauge(
+        'schedule_good_age_seconds',
+        'Time since the last run of a schedule of which everything is good.',
+        ('schedule',),
+        [((row.id,), max(0.0, (now - row.good_at).total_seconds())) for row in seen.schedules],
+    )
+    yield _gauge(
+        'schedule_period_seconds',
+        'Time between the last run of a schedule and its next one.',
+        ('schedule',),
+        [((row.id,), (row.next_run_at - row.last_run_at).total_seconds()) for row in seen.schedules],
+    )
+
+
 def _services(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
     passed = time.monotonic() - seen.at
     beats = [((row.binary, row.host), row) for row in seen.heartbeats]
@@ -234,12 +252,12 @@ def _counts_and_sizes(
     )
 
 
-_MAKERS = (_operations, _pools, _replicas, _services, _usage)
+_MAKERS = (_operations, _pools, _replicas, _schedules, _services, _usage)
 
 
 def families() -> list[tuple[Metric, tuple[str, ...]]]:
     """Return all metrics that can be shown, each with the names of its labels, for the reference."""
-    nothing = _Seen(0, 0, {}, [], [], [], {}, {})
+    nothing = _Seen(0, 0, {}, [], [], [], [], {}, {})
     everything = SimpleNamespace(metrics=SimpleNamespace(projects=1))
     return [
         (family, tuple(family._labelnames))  # noqa: SLF001 - there is no public way

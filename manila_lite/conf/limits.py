@@ -40,6 +40,11 @@ LIMITS: list[cfg.Opt] = [
         'Maximum number of security services of one share network. It has at most one of each type in any case',
     ),
     _limit('security_services', 100, 'Maximum number of security services of one project'),
+    _limit(
+        'schedules',
+        100,
+        'Maximum number of schedules of one project. Each run of each is an operation of the schedulers',
+    ),
     _limit('resource_locks', 100, 'Maximum number of resource locks on one share or access rule'),
     numeric.Int(
         'filter_length',

@@ -45,6 +45,12 @@ SCHEDULER = [
         'up a moment ago: its service is probably being restarted.',
     ),
     numeric.Float(
+        'schedule_interval',
+        default=10.0,
+        min=0.05,
+        help='Seconds between two searches for schedules whose time has come. Runs are late by this much at most.',
+    ),
+    numeric.Float(
         'capacity_weight_multiplier',
         default=1.0,
         min=-numeric.MOST,

@@ -9,6 +9,7 @@ from manila_lite.db.core.engine import retry
 from manila_lite.doctor import (
     operations,
     orphans,
+    schedules,
     services,
     share_groups,
     share_replicas,
@@ -43,6 +44,7 @@ _QUESTIONS = (
     orphans.find_triggers,
     orphans.find_sums,
     orphans.find_orphans,
+    schedules.find,
     services.find_services,
     services.find_left_ensuring,
     services.find_pools,

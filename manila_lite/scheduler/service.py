@@ -37,6 +37,7 @@ from manila_lite.scheduler import (
     grace_period,
     host_states,
     migration,
+    schedules,
     share_replicas,
     weighers,
 )
@@ -273,6 +274,7 @@ PLANS: list[Plan[Any]] = [
     ),
     *migration.PLANS,
     *evacuation.PLANS,
+    *schedules.PLANS,
     *share_replicas.plans(choose_or_wait),
     *share_group_placement.plans(choose_or_wait),
 ]
@@ -304,6 +306,7 @@ class Scheduler:
             conf.check_for_expired_shares_in_recycle_bin_interval, lambda: expiry.empty_bin(services)
         )
         self.worker.every(conf.check_for_expired_transfers, lambda: expiry.end_transfers(services))
+        self.worker.every(conf.scheduler.schedule_interval, self._begin_schedules)
 
     def start(self) -> None:
         """Begin to place requests."""
@@ -313,6 +316,10 @@ class Scheduler:
     def stop(self) -> None:
         """Stop, after the requests that are being placed are finished."""
         self.worker.stop()
+
+    def _begin_schedules(self) -> None:
+        if self.worker.clock_agrees():
+            schedules.begin_due(self.services)
 
     def _purge(self) -> None:
         with self.services.db.writer() as conn:

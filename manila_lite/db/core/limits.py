@@ -17,6 +17,7 @@ COUNTED = {
     'attached_security_services': 'security service',
     'security_services': 'security service',
     'resource_locks': 'resource lock',
+    'schedules': 'schedule',
 }
 
 

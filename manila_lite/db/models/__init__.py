@@ -10,6 +10,7 @@ from manila_lite.db.models.qos_types import qos_type_specs, qos_types
 from manila_lite.db.models.quotas import quota_changes, quota_classes, quota_locks, quotas
 from manila_lite.db.models.request_notes import request_notes
 from manila_lite.db.models.resource_locks import resource_locks
+from manila_lite.db.models.schedules import schedule_copies, schedules
 from manila_lite.db.models.secrets import secret_checks
 from manila_lite.db.models.security_services import security_services, share_network_security_services
 from manila_lite.db.models.services import availability_zones, backend_machines, pools, services
@@ -75,6 +76,8 @@ __all__ = [
     'replica_snapshots',
     'request_notes',
     'resource_locks',
+    'schedule_copies',
+    'schedules',
     'secret_checks',
     'security_services',
     'services',

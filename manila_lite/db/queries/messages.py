@@ -47,6 +47,7 @@ class Action(enum.Enum):
     MANAGE = ('908', 'manage')
     UNMANAGE = ('909', 'unmanage')
     RESTORE_BACKUP = ('910', 'restore backup')
+    RUN_SCHEDULE = ('930', 'run schedule')
 
 
 class Detail(enum.Enum):

@@ -15,6 +15,7 @@ from manila_lite.db.core.database_clock import AS_OF
 _instances = models.share_instances
 _operations = models.operations
 _pools = models.pools
+_schedules = models.schedules
 _services = models.services
 _shares = models.shares
 _snapshots = models.snapshots
@@ -94,6 +95,35 @@ def oldest_replicas(conn: Connection, most: int) -> list[OldestReplica]:
             )
             .group_by(_instances.c.host)
             .order_by(_instances.c.host)
+            .limit(most)
+        )
+    ]
+
+
+class ScheduleTimes(NamedTuple):
+    """When a schedule was last good (or made, if it never was), and the times of its last run and of its next one."""
+
+    id: str
+    good_at: datetime.datetime
+    last_run_at: datetime.datetime
+    next_run_at: datetime.datetime
+
+
+def schedule_times(conn: Connection, most: int) -> list[ScheduleTimes]:
+    """Return the times of the ``most`` schedules that were good least recently, without those that are paused."""
+    made = _schedules.c.created_at
+    good_at = sa.func.coalesce(_schedules.c.last_good_at, made)
+    return [
+        ScheduleTimes(*row)
+        for row in conn.execute(
+            sa.select(
+                _schedules.c.id,
+                good_at,
+                sa.func.coalesce(_schedules.c.last_run_at, made),
+                _schedules.c.next_run_at,
+            )
+            .where(_schedules.c.next_run_at.is_not(None))
+            .order_by(good_at, _schedules.c.id)
             .limit(most)
         )
     ]

@@ -23,6 +23,7 @@ OWN_TYPES = (
     'share_backup',
     'share_group',
     'share_group_snapshot',
+    'schedule',
 )
 
 #: Operations of any project, with their data as ``text``: reading invalid JSON would fail.

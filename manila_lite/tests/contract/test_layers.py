@@ -39,6 +39,7 @@ MODULES = (
     'scheduler/__init__.py',
     'scheduler/evacuation.py',
     'scheduler/expiry.py',
+    'scheduler/schedule_copies.py',
     'manager/__init__.py',
     'doctor/__init__.py',
     'actions/__init__.py',

@@ -14,6 +14,8 @@ _VALUES = {
     'access_to': '10.0.0.8',
     'access_level': 'ro',
     'name': 'some-name',
+    'cron': '0 3 * * *',
+    'time_zone': 'UTC',
     'extra_specs': {'driver_handles_share_servers': 'False'},
     'metadata': {'key': 'value'},
     'meta': {'key': 'value'},
@@ -62,6 +64,7 @@ def make(service, admin, owner, mark='first'):
         'backup_id': _backup(service, owner, mark),
         **_group(admin, owner, share['project_id'], mark),
         'share_server_id': _server(service, share['project_id']),
+        'schedule_id': _schedule(owner, share, mark)['id'],
         'operation_id': owner.ok('GET', f'/operations?resource_id={share["id"]}')['operations'][0]['id'],
         'quota_project_id': share['project_id'],
         'class_name': 'default',
@@ -138,6 +141,11 @@ def _snapshot_export(owner, snapshot):
 
 def _instance(admin, snapshot):
     return admin.ok('GET', f'/snapshot-instances?snapshot_id={snapshot["id"]}')['snapshot_instances'][0]
+
+
+def _schedule(owner, share, mark):
+    values = {'name': mark, 'cron': '0 3 * * *', 'name_prefix': mark, 'share_ids': [share['id']]}
+    return owner.ok('POST', '/schedules', {'schedule': values})['schedule']
 
 
 def _rule(owner, share, mark):

@@ -188,6 +188,13 @@ BY_KIND = {
         'alone_at': 2.5,
     },
     'replica.update': _ON_REPLICA,
+    'schedule.run': {
+        'run_at': '2026-01-01T03:00:00',
+        'waiting': ['a'],
+        'refused': 1,
+        'code': 'over_quota',
+        'reason': 'no room',
+    },
     'security_service.check': {**_CHECK, 'new_id': 'e', 'current_id': 'd'},
     'service.evacuate': {
         'host': 'b@c',
