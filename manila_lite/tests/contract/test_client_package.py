@@ -23,6 +23,7 @@ PROJECT = tomllib.loads((CLIENT / 'pyproject.toml').read_text())['project']
 COMMANDS = {
     *(f'share_operation_{verb}' for verb in ('list', 'show', 'wait')),
     *(f'share_usage_{verb}' for verb in ('list', 'show')),
+    *(f'share_schedule_{verb}' for verb in ('create', 'delete', 'list', 'preview', 'set', 'show', 'unset')),
 }
 
 #: Loads the commands of a wheel, named first, where the modules named after it cannot be imported.
