@@ -59,6 +59,8 @@ reserved_workers = 0
 poll_interval = 0.3
 retry_delay = 0.1
 lease = {lease}
+[scheduler]
+schedule_interval = 0.3
 [network]
 plugin = standalone
 [standalone_network]

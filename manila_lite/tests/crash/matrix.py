@@ -72,8 +72,8 @@ class Story:
 def at_places(column: str, subjects: Iterable[Subject] = SUBJECTS) -> Iterator[Story]:
     """Yield a story for each place of each operation."""
     for subject in subjects:
-        for place in places.of_api():
-            yield Story(subject, f'api: {place.what}', column, place, {'hold': place.key})
+        for place in places.of_timer() if subject.timed else places.of_api():
+            yield Story(subject, f'{place.role}: {place.what}', column, place, {'hold': place.key})
         for way in subject.ways:
             for place in way.places():
                 yield Story(

@@ -68,6 +68,12 @@ def of_api() -> list[Place]:
     return [Place('api', UNCOMMITTED, uncommitted('api')), Place('api', COMMITTED, committed('api'))]
 
 
+def of_timer() -> list[Place]:
+    """Return the places in the scheduler whose timer begins the operation."""
+    role = 'scheduler'
+    return [Place(role, UNCOMMITTED, uncommitted(role)), Place(role, COMMITTED, committed(role))]
+
+
 def of_batch(role: str, kind: str) -> Iterator[Place]:
     """Yield the places of operations of a plan that run together."""
     plan = PLANS[role][kind]

@@ -569,6 +569,17 @@ class Cell:
         self.share = self.make_share(scheduler_hints={'only_host': f'test@{self.deployment.EVACUATED[0]}'})
         self.settled('share')
 
+    def snap_by_schedule(self) -> None:
+        """Make a schedule for the share, and let its time come."""
+        body = {'cron': '0 0 1 1 *', 'share_ids': [self.share], 'keep': {'last': 1}}
+        made = self.ok('POST', '/schedules', {'schedule': body})['schedule']['id']
+        with self.deployment.engine.begin() as conn:
+            conn.execute(
+                models.schedules.update()
+                .where(models.schedules.c.id == made)
+                .values(next_run_at=timeutils.utcnow())
+            )
+
     def evacuate(self) -> None:
         """Request to evacuate the share's backend, and repeat that while another evacuation is in progress."""
         self.left = self.ok('GET', f'/shares/{self.share}')['share']['host'].partition('#')[0]
@@ -671,7 +682,7 @@ class Subject:
     ``method``: the driver's method, called in step ``method_step``, or else the first one. ``tells`` off: a failure
     is the answer, and no message repeats it. ``also``: other methods that are called. ``task_state``: that of the share or
     server that was to move, however the deletion of its copy ends; after a good end, nothing of the copy is left.
-    ``leaves``: after a good end, the share is at another backend.
+    ``leaves``: after a good end, the share is at another backend. ``timed``: a timer of a scheduler begins it.
     """
 
     name: str
@@ -690,6 +701,7 @@ class Subject:
     undone: str = ''
     task_state: str = ''
     leaves: bool = False
+    timed: bool = False
 
     @property
     def answers(self) -> bool:
@@ -1259,6 +1271,16 @@ SUBJECTS = (
         'snapshot',
         'gone',
         'unmanage_snapshot',
+    ),
+    Subject(
+        'run a schedule',
+        Cell.with_share,
+        Cell.snap_by_schedule,
+        (Way('scheduler', 'schedule.run'),),
+        'snapshot',
+        'available',
+        makes=True,
+        timed=True,
     ),
     Subject(
         'delete a share',

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import sqlalchemy as sa
+from oslo_utils import timeutils
 
 from manila_lite import states
 from manila_lite.db import models
@@ -66,6 +67,7 @@ class Rows:
     servers: list[Any] = dataclasses.field(default_factory=list)
     operations: list[Any] = dataclasses.field(default_factory=list)
     messages: list[Any] = dataclasses.field(default_factory=list)
+    schedules: list[Any] = dataclasses.field(default_factory=list)
 
     def of(self, resource_type: str) -> dict[str, str]:
         """Return the states of the project's resources of that kind, by id."""
@@ -95,12 +97,20 @@ class Rows:
                 yield f'share {row.id}: its rules are {row.access_rules_status}'
             if row.target_size is not None:
                 yield f'share {row.id} is still on its way to {row.target_size} GiB'
+        yield from self._unfinished()
+
+    def _unfinished(self) -> Iterator[str]:
+        """Yield the operations that are open, and the schedules whose time has come."""
         for op in self.operations:
             if op.state in ('open', 'parked') or op.owner:
                 yield (
                     f'operation {op.kind} of {op.resource_id} is {op.state}, step {operations.step_name(op) or op.step}, '
                     f'try {op.attempts}, owner {op.owner}, at {op.topic} {op.host}, error {op.error}'
                 )
+
+        for schedule in self.schedules:
+            if schedule.next_run_at <= timeutils.utcnow():
+                yield f'schedule {schedule.id} is due since {schedule.next_run_at}'
 
     def half_moved(self) -> set[str]:
         """Return the backends that may have copies: of a cut-over that failed, or that the source could not remove."""
@@ -147,6 +157,7 @@ def _count(table: sa.Table, condition: sa.ColumnElement[bool]) -> sa.ScalarSelec
 _mapped, _used = models.share_server_share_network_subnet_mappings, models.share_network_security_services
 #: The rows of each kind, each with its project, which the column after the query has, too.
 _QUERIES: dict[str, tuple[sa.Select, sa.ColumnElement[str]]] = {
+    'schedules': (sa.select(models.schedules), models.schedules.c.project_id),
     'shares': (
         sa.select(
             _shares,
