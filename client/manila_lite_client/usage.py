@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from cliff import columns
 from openstack import resource
-from osc_lib.cli import format_columns
 from osc_lib.command import command
 from osc_lib.utils import get_item_properties
 
@@ -41,7 +41,7 @@ class ShareUsage(resource.Resource):
     host = resource.Body('host')
 
 
-class Size(format_columns.DictColumn):
+class Size(columns.FormattableColumn[int]):
     """A number of bytes."""
 
     def human_readable(self) -> str:

@@ -79,4 +79,5 @@ def days_until_full(points: Sequence[Any], limit: int) -> float | None:
     growth = sum((age - middle) * (used - mean) for age, used in known) / spread
     if growth <= 0:
         return None
-    return round(max(0.0, (limit - known[-1][1]) / growth / _DAY), 1)
+    days: float = (limit - known[-1][1]) / growth / _DAY
+    return round(max(0.0, days), 1)
