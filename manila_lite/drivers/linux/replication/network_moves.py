@@ -12,7 +12,7 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers import fencing
-from manila_lite.drivers.linux.replication import migrations, share_server_migration
+from manila_lite.drivers.linux.replication import migrations, receiving_server
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.access import ShareAccess
@@ -84,7 +84,7 @@ class NetworkMoves:
         self._servers.prepare(migration.target.id)
         began = time.monotonic()
         self._servers.fence(migration.source.id, migration.id)
-        moved = share_server_migration.serve(migration, self._access, self._setup)
+        moved = receiving_server.serve(migration, self._access, self._setup)
         LOG.info(
             'Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began
         )
@@ -107,7 +107,7 @@ class NetworkMoves:
         """
         if migration.keeps_addresses:
             raise errors.Final('The share server is on this backend already, in the same share network.')
-        share_server_migration.vet(migration, self._exports.protocols)
+        receiving_server.vet(migration, self._exports.protocols)
         self._servers.require(migration.source.id, migration.id)
         for share in migration.shares:
             self._storage.require(share)

@@ -3,7 +3,6 @@
 
 import dataclasses
 import time
-from collections.abc import Collection
 from typing import Any
 
 from oslo_log import log
@@ -12,12 +11,10 @@ from manila_lite import errors, values
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.replication import migrations, transfer_folder
+from manila_lite.drivers.linux.replication import migrations, receiving_server, transfer_folder
 from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
-from manila_lite.drivers.linux.shares.access import ShareAccess
-from manila_lite.drivers.linux.shares.snapshots import provider_location
 
 LOG = log.getLogger(__name__)
 
@@ -39,7 +36,7 @@ class ServerMigrations(migrations.Migrations[values.ServerMigration]):
     def _pool_for(self, migration: values.ServerMigration) -> BtrfsPool:
         if not isinstance(self._storage.pool, BtrfsPool):
             raise errors.Final('The pool of this backend is a plain directory.')
-        vet(migration, self._exports.protocols)
+        receiving_server.vet(migration, self._exports.protocols)
         return self._storage.pool
 
     def _moving(self, migration: values.ServerMigration) -> dict[str, list[str]]:
@@ -72,7 +69,7 @@ class ServerMigrations(migrations.Migrations[values.ServerMigration]):
             began = self._bring(migration, copy, any(landed))
         self._servers.prepare(migration.target.id)
         btrfs.sync(self._storage.pool.root)  # before clients work with it, and the source may go
-        moved = serve(migration, self._access, self._setup)
+        moved = receiving_server.serve(migration, self._access, self._setup)
         LOG.info(
             'Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began
         )
@@ -102,28 +99,3 @@ class ServerMigrations(migrations.Migrations[values.ServerMigration]):
         """Delete the data that a migration of this server took here, if there was one."""
         if migration_id := fencing.by(self._servers.folder(server_id)):
             transfer_folder.Folder(self._storage.pool.root, migration_id).clear()
-
-
-def vet(migration: values.ServerMigration, protocols: Collection[str]) -> None:
-    """Check that a backend with these protocols can serve what moves.
-
-    :raises errors.Final: it cannot; with the reason.
-    """
-    if unserved := sorted({share.proto for share in migration.shares} - set(protocols)):
-        raise errors.Final(f'This backend does not serve {", ".join(unserved)}.')
-    shares, snapshots = (share.id for share in migration.shares), (one.id for one in migration.snapshots)
-    migrations.must_be_ids(migration.id, migration.source.id, *shares, *snapshots)
-
-
-def serve(
-    migration: values.ServerMigration, access: ShareAccess, setup: ServerSetup
-) -> values.MigratedServer:
-    """Export the shares, whose data is in its place, from the target with their rules. It gets its addresses last."""
-    for share in migration.shares:
-        here = dataclasses.replace(share, pool=migration.pool, server=migration.target)
-        access.update(here, migration.rules.get(share.id, ()))
-    return values.MigratedServer(
-        setup.set_up(migration.target),
-        {share.id: tuple(setup.locations(share, migration.target)) for share in migration.shares},
-        {snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots},
-    )

@@ -16,7 +16,7 @@ from manila_lite.drivers.backups.nfs_backups import NfsCopies
 from manila_lite.drivers.linux.backups.share_backups import ShareBackups
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.replication import migrations, share_server_migration
+from manila_lite.drivers.linux.replication import migrations, receiving_server
 from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
 from manila_lite.drivers.linux.replication.transfer_folder import Received
@@ -57,7 +57,7 @@ class OrderTest(base.ReplicationTest):
         for owner, name in (
             (ShareAccess, 'update'),
             (migrations, 'tidy'),
-            (share_server_migration, 'serve'),
+            (receiving_server, 'serve'),
             (ShareBackups, 'land'),
         ):
             self.note_of(owner, name, RELIED_ON, values.MigratedServer({}, {}, {}))

@@ -2,13 +2,13 @@
 import testtools
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.replication import share_server_migration
+from manila_lite.drivers.linux.replication import receiving_server
 from manila_lite.tests.unit.drivers.linux.replication import base
 
 
 class VetTest(testtools.TestCase):
     def vet(self, *shares, target='new', snapshots=()):
-        share_server_migration.vet(
+        receiving_server.vet(
             values.ServerMigration(
                 values.ShareServer('old'), base.HOST, values.ShareServer(target), 'pool', shares, snapshots
             ),
