@@ -46,7 +46,8 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
     )
     with private_files.written(place, conf=conf_text, keyring=f'[client.{auth_id}]\n\tkey = {key}\n') as conf:
         words = ('--conf', str(conf), '--id', auth_id)
-        names = _filesystems(*words)
+        listing = ('ceph', *words, '--connect-timeout', '30', '--format', 'json', 'fs', 'ls')
+        names = [about['name'] for about in json.loads(run(*listing, seconds=_ASK_SECONDS))]
         for name in names:
             try:
                 run(
@@ -67,25 +68,6 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
             else:
                 return
     raise CommandFailed(f'{_PROGRAM} {place}: the cluster has no file system')
-
-
-def _filesystems(*words: str) -> list[str]:
-    return [
-        about['name']
-        for about in json.loads(
-            run(
-                'ceph',
-                *words,
-                '--connect-timeout',
-                '30',
-                '--format',
-                'json',
-                'fs',
-                'ls',
-                seconds=_ASK_SECONDS,
-            )
-        )
-    ]
 
 
 def snapshot(place: Path, name: str) -> Path:

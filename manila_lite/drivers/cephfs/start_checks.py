@@ -6,8 +6,7 @@ A cluster that does not answer is no problem here: it may be starting, and is wa
 
 import errno
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from oslo_log import log
 
@@ -56,8 +55,9 @@ def problems(backend: Backend) -> Iterator[values.Problem]:
     try:
         identity.conf_path.read_text()
     except (OSError, UnicodeDecodeError) as bad:
+        why = getattr(bad, 'strerror', None) or 'it is no text'
         yield values.Problem(
-            f'cephfs_conf_path: {identity.conf_path} cannot be read ({_reason(bad)})',
+            f'cephfs_conf_path: {identity.conf_path} cannot be read ({why})',
             "name the cluster's configuration file, which names its monitors; by default it is "
             '/etc/ceph/ with the name in cephfs_cluster_name and .conf',
         )
@@ -156,16 +156,8 @@ def _pools(cluster: Cluster, conf: CephfsOptions, filesystem: str) -> Iterator[v
             )
 
 
-def _protocol(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[values.Problem]:
-    yield from protocol_of(backend.conf).problems_at(cluster, backend)
-
-
-_CHECKS: tuple[Callable[[Cluster, Backend, Identity], Iterator[values.Problem]], ...] = (
+_CHECKS: tuple[Callable[[Cluster, Backend, Identity], Iterable[values.Problem]], ...] = (
     _key,
     _capabilities,
-    _protocol,
+    lambda cluster, backend, _: protocol_of(backend.conf).problems_at(cluster, backend),
 )
-
-
-def _reason(bad: Any) -> str:
-    return getattr(bad, 'strerror', None) or 'it is no text'

@@ -49,7 +49,13 @@ class Block:
 def blocks(rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
     """Return the blocks of the rules that can be expressed, in their order, and a result for every rule."""
     chosen, results = clients(rules)
-    return [Block(one.rule_id, _text(one)) for one in chosen], results
+    return [
+        Block(
+            one.rule_id,
+            f'  CLIENT {{ Clients = {", ".join(one.addresses)}; Access_Type = {_LEVELS[one.level]}; Protocols = 4; }}\n',
+        )
+        for one in chosen
+    ], results
 
 
 def clients(rules: Iterable[values.AccessRule]) -> tuple[list[Clients], dict[str, values.RuleResult]]:
@@ -133,7 +139,3 @@ def _written(network: Network) -> list[str]:
     if network.version == 6 and network.prefixlen > _LONGEST_V6:
         return [str(address) for address in network]
     return [str(network)]
-
-
-def _text(one: Clients) -> str:
-    return f'  CLIENT {{ Clients = {", ".join(one.addresses)}; Access_Type = {_LEVELS[one.level]}; Protocols = 4; }}\n'

@@ -152,7 +152,7 @@ class Gateways:
                 name,
                 self._exports.name,
                 'lose the share' if closes else 'may not admit all clients',
-                _machines(late),
+                ', '.join(sorted({session.machine for session in late})),
             )
         if not closes:
             return True
@@ -207,10 +207,6 @@ def _late(sessions: Sequence[Session], followers: Sequence[Session]) -> list[Ses
 
 def _counted(sessions: Iterable[Session]) -> Counter[str]:
     return Counter({session.number: session.machine for session in sessions}.values())
-
-
-def _machines(sessions: Iterable[Session]) -> str:
-    return ', '.join(sorted({session.machine for session in sessions}))
 
 
 def _closes(before: Sequence[Client], after: Sequence[Client]) -> bool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The addresses of the monitors, by which clients find the cluster. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 #: Types of addresses, the one first that all clients understand.
@@ -23,11 +23,9 @@ def _best(monitor: Mapping[str, Any], version: int) -> str | None:
     vector = monitor.get('public_addrs', {}).get('addrvec') or [
         {'type': 'v1', 'addr': monitor.get('public_addr', monitor.get('addr', '')).partition('/')[0]}
     ]
-    mine = {entry['type']: entry['addr'] for entry in reversed(_of_version(vector, version))}
+    mine = {
+        entry['type']: entry['addr']
+        for entry in reversed(vector)
+        if entry.get('addr') and entry['addr'].startswith('[') == (version == 6)
+    }
     return next((mine[kind] for kind in _TYPES if kind in mine), None)
-
-
-def _of_version(vector: Iterable[Mapping[str, str]], version: int) -> list[Mapping[str, str]]:
-    return [
-        entry for entry in vector if entry.get('addr') and entry['addr'].startswith('[') == (version == 6)
-    ]

@@ -156,14 +156,10 @@ class Native(Protocol):
             return f'There is no access level {rule.level} here, only rw and ro.'
         if not _SAFE_AUTH_ID.fullmatch(rule.to):
             return f'{rule.to!r} is no Ceph id for a rule: use 1 to 128 letters, digits, _ and -, and begin without a -.'
-        if rule.to == self._own_id or self._is_reserved(rule.to):
+        reserved = self.backend.conf.cephfs_reserved_auth_ids
+        if rule.to == self._own_id or any(fnmatch.fnmatchcase(rule.to, one) for one in reserved):
             return _TAKEN.format(rule.to)
         return None
-
-    def _is_reserved(self, auth_id: str) -> bool:
-        return any(
-            fnmatch.fnmatchcase(auth_id, pattern) for pattern in self.backend.conf.cephfs_reserved_auth_ids
-        )
 
     def _shut_out(
         self,

@@ -60,12 +60,17 @@ def command(host: str, conf: LinuxOptions) -> list[str]:
         raise Unknown(
             f'linux_peers: {place} is neither the path of a configuration nor ssh://user@address:port.'
         )
+    options = (
+        *_SSH,
+        f'UserKnownHostsFile="{conf.linux_peer_known_hosts}"',
+        f'IdentityFile="{conf.linux_peer_identity}"',
+    )
     return [
         'ssh',
         '-F',
         'none',
         '-T',
-        *(word for option in _ssh_options(conf) for word in ('-o', option)),
+        *(word for option in options for word in ('-o', option)),
         '-p',
         str(url.port or 22),
         '-l',
@@ -73,14 +78,6 @@ def command(host: str, conf: LinuxOptions) -> list[str]:
         '--',
         url.hostname,
         backend,
-    ]
-
-
-def _ssh_options(conf: LinuxOptions) -> list[str]:
-    return [
-        *_SSH,
-        f'UserKnownHostsFile="{conf.linux_peer_known_hosts}"',
-        f'IdentityFile="{conf.linux_peer_identity}"',
     ]
 
 

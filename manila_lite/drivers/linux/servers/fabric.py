@@ -43,10 +43,6 @@ class Fabric:
     def __init__(self, netns: str):
         self.netns = netns
 
-    def plug(self, bridge: str, port: str, owner: str) -> None:
-        """Put the interface on the bridge, and mark it as the owner's."""
-        ip(self.netns, 'link', 'set', port, 'alias', owner, 'addrgenmode', 'none', 'master', bridge, 'up')
-
     def ready(self, bridge: str) -> None:
         """Create the bridge if necessary. To be called while holding ``exclusive``."""
         add(self.netns)

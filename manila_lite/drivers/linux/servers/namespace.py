@@ -191,7 +191,10 @@ class Namespace:
                 'netns',
                 self._fabric.netns,
             )
-            self._fabric.plug(bridge, name, self.owner)
+            ip(
+                self._fabric.netns,
+                *('link', 'set', name, 'alias', self.owner, 'addrgenmode', 'none', 'master', bridge, 'up'),
+            )
 
     def _address(self, name: str, allocation: values.Allocation) -> None:
         network = ipaddress.ip_network(allocation.cidr, strict=False)

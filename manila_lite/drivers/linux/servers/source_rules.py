@@ -20,7 +20,6 @@ from manila_lite.host.ip import ip, listed
 _DROP, _LOCAL = '10', '20'
 _FAMILIES = (4, 6)
 
-_Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 #: An interface, and a subnet whose addresses are not accepted on it.
 _Rule = tuple[str, str]
 
@@ -42,12 +41,9 @@ def rules(family: int, interfaces: Mapping[str, values.Allocation]) -> set[_Rule
     return {
         (name, str(subnets[other]))
         for name, other in permutations(subnets, 2)
-        if subnets[other].version == family and not _overlap(subnets[other], subnets[name])
+        if subnets[other].version == family
+        and not (subnets[name].version == family and subnets[other].overlaps(subnets[name]))
     }
-
-
-def _overlap(one: _Subnet, other: _Subnet) -> bool:
-    return one.version == other.version and (one[0] in other or other[0] in one)
 
 
 def _ensure_family(netns: str, family: int, wanted: set[_Rule]) -> bool:
