@@ -21,6 +21,7 @@ from manila_lite.api.http import (
     console,
     forwarded,
     host_header,
+    layers,
     login_checks,
     memoise,
     rate_limits,
@@ -28,7 +29,7 @@ from manila_lite.api.http import (
     request_log,
     retry_after,
 )
-from manila_lite.api.http.definition import SHARE, Definition, Reply
+from manila_lite.api.http.definition import SHARE, Definition
 from manila_lite.api.http.dispatch import Root
 from manila_lite.api.request import HUB
 
@@ -98,46 +99,40 @@ def make(
     _ = services.enforcer  # a policy file that cannot be read is known at the start
     _tune_garbage_collector()
     answers = events.Answers(services) if api is SHARE else None
-    inner = _with_events(
-        _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers
+    app: layers.Wsgi = layers.before(
+        _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread),
+        _body_of(services.conf.api.max_request_body_size if most is None else most),
+        lambda environ: environ.update({HUB: answers}),
     )
-    app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     peers = client_address.ClientAddresses(
         services.conf.api.trusted_proxies, services.conf.rate_limits.ipv6_prefix
     )
     limits = rate_limits.Limits(services.conf, api, peers)
     logins = login_checks.LoginChecks(services.turns, limits)
     page = console.Console(services, api, logins) if api is SHARE and services.conf.console.enabled else None
-    app = limits.of_projects(app if page is None else page.inside(app))
+    app = layers.before(app if page is None else page.inside(app), limits.check_project)
     app = auth.protect(app, services.conf, api, logins)
     app = app if page is None else page.outside(app)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
-    app = host_header.check_sent_host(
-        forwarded.apply(host_header.check_forwarded_host(app, api), peers), services.conf, api
+    app = layers.before(
+        app,
+        limits.check_address,
+        *host_header.sent(services.conf, api),
+        forwarded.applied(peers),
+        *host_header.forwarded(),
     )
-    app = retry_after.spare_clients(limits.of_addresses(app))
-    app = _answer_failures(trace.middleware(app, services.conf), api)
+    app = trace.middleware(retry_after.spare_clients(_answer_failures(app, api)), services.conf)
     return _RequestId(request_log.log_requests(app, note))
 
 
 def _answer_failures(app: Callable[..., Any], api: Definition) -> Callable[..., Any]:
-    """Answer in the API's shape where a layer around the calls fails, such as the check of a login."""
+    """Answer in the API's shape where a layer around the calls refuses a request, or fails, such as the check of a login."""
 
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         try:
             return app(environ, start_response)
         except Exception as error:
             return api.fault(error)(environ, start_response)
-
-    return wrapped
-
-
-def _with_events(app: Any, answers: events.Answers | None) -> Callable[..., Any]:
-    """Let the handler of events find what answers clients that listen at this process."""
-
-    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        environ[HUB] = answers
-        return app(environ, start_response)
 
     return wrapped
 
@@ -154,25 +149,22 @@ def _tune_garbage_collector() -> None:
     gc.set_threshold(_OBJECTS)
 
 
-def _limit_body(app: Callable[..., Any], most: int, reply: Reply) -> Callable[..., Any]:
-    """Refuse bodies over the limit with a 413 in the API's shape. Chunked bodies are read here and get a length."""
+def _body_of(most: int) -> layers.Step:
+    """Return a step that refuses bodies over the limit. Chunked bodies are read here and get a length."""
 
-    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    def check(environ: dict[str, Any]) -> None:
         if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
             try:
                 _unchunk(environ, most)
             except (OSError, ValueError) as bad:
-                return reply(400, f'body: cannot be read: {bad}.', 'malformed_body')(environ, start_response)
+                raise errors.Invalid(f'body: cannot be read: {bad}.', code='malformed_body') from None
         length = environ.get('CONTENT_LENGTH') or '0'
         if not (length.isascii() and length.isdigit()):
-            return reply(400, 'Content-Length: is not a number.', 'invalid_input')(environ, start_response)
+            raise errors.Invalid('Content-Length: is not a number.')
         if int(length) > most:
-            return reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(
-                environ, start_response
-            )
-        return app(environ, start_response)
+            raise errors.OverLimit(f'The body is larger than {most} bytes.', code='body_too_large')
 
-    return wrapped
+    return check
 
 
 def _unchunk(environ: dict[str, Any], most: int) -> None:

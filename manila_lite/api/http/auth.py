@@ -19,10 +19,9 @@ from oslo_middleware import basic_auth
 
 from manila_lite import errors
 from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.layers import Wsgi, before
 from manila_lite.api.http.login_checks import LoginChecks
 from manila_lite.api.http.password_file import PasswordFile
-
-Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 _IDENTITY = (
     'HTTP_X_USER_ID',
@@ -59,14 +58,13 @@ def noauth(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
     A token of the form ``user:project[:role,role]`` names another caller.
     """
 
-    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    def identify(environ: dict[str, Any]) -> None:
         user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
         if not project:
             user, project = 'admin', conf.api.noauth_project
         _set(environ, user, project, roles or 'admin,member,reader')
-        return app(environ, start_response)
 
-    return wrapped
+    return before(app, identify)
 
 
 def check_listener(conf: Any, address: str, option: str) -> None:
@@ -96,8 +94,6 @@ def http_basic(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Ws
             user = passwords.user(environ)
         except errors.Unauthorized:
             return _refuse(api)(environ, start_response)
-        except errors.ManilaLiteError as refused:
-            return api.fault(refused)(environ, start_response)
         project, roles = accounts.get(user, ('', ''))
         _set(environ, user, project, roles)
         return app(environ, start_response)
@@ -181,21 +177,16 @@ def keystone(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi
     return tokens.guard(app, conf, api, logins.turns)
 
 
-def _homely(app: Wsgi, api: Definition) -> Wsgi:
+def _must_be_homely(environ: dict[str, Any]) -> None:
     """Refuse changes that web pages of other sites ask for.
 
     A browser sends such requests with the password that it keeps or, where no login is needed, without. It cannot send
     a Keystone token.
     """
-
-    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        if environ['REQUEST_METHOD'] in ('GET', 'HEAD') or is_of_this_site(environ):
-            return app(environ, start_response)
-        return api.reply(
-            403, 'Origin: web pages of other sites may not change anything here.', 'foreign_origin'
-        )(environ, start_response)
-
-    return wrapped
+    if environ['REQUEST_METHOD'] not in ('GET', 'HEAD') and not is_of_this_site(environ):
+        raise errors.Forbidden(
+            'Origin: web pages of other sites may not change anything here.', code='foreign_origin'
+        )
 
 
 def is_of_this_site(environ: dict[str, Any]) -> bool:
@@ -228,7 +219,7 @@ def protect(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
         raise errors.BadConfig(
             f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}'
         )
-    guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api, logins)
+    guarded = strategy(app if strategy is keystone else before(app, _must_be_homely), conf, api, logins)
 
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '') in api.public:

@@ -14,10 +14,9 @@ import webob
 from manila_lite import context, errors
 from manila_lite.api.http import console_session, request_log
 from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.layers import Wsgi
 from manila_lite.api.http.login_checks import LoginChecks
 from manila_lite.console import files
-
-Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 PREFIX = '/console'
 #: Addresses that lead to a page, relative to themselves: nothing of the request may choose another host.
@@ -78,10 +77,7 @@ class Console:
                 environ[request_log.ROUTE] = 'console'
                 if (environ.get('REQUEST_METHOD'), path) != ('GET', SESSION):
                     return self._answer(webob.Request(environ), path)(environ, start_response)
-            try:
-                self._sessions.apply(environ)
-            except errors.Forbidden as foreign:
-                return self._api.fault(foreign)(environ, start_response)
+            self._sessions.apply(environ)
             return app(environ, start_response)
 
         return wrapped

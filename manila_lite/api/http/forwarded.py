@@ -4,31 +4,28 @@
 They count only from trusted proxies. Anybody else could give answers links to another host.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from manila_lite.api.http.client_address import ClientAddresses
-
-Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
+from manila_lite.api.http.layers import Step
 
 _NAMES = frozenset(
     ('HTTP_FORWARDED', *(f'HTTP_X_FORWARDED_{name}' for name in ('PROTO', 'HOST', 'FOR', 'PREFIX')))
 )
 
 
-def apply(app: Wsgi, peers: ClientAddresses) -> Wsgi:
-    """Let ``app`` see requests as the proxy got them. Headers of other peers are removed."""
+def applied(peers: ClientAddresses) -> Step:
+    """Return a step after which requests are as the proxy got them. Headers of other peers are removed."""
 
-    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    def apply(environ: dict[str, Any]) -> None:
         if not _NAMES.isdisjoint(environ):  # most requests carry none of them
             if peers.is_proxy(environ):
                 _apply(environ)
             else:
                 for name in _NAMES:
                     environ.pop(name, None)
-        return app(environ, start_response)
 
-    return wrapped
+    return apply
 
 
 def _apply(environ: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ import ipaddress
 import re
 import socket
 import urllib.parse
-from collections.abc import Callable
 from typing import Any
 
 import webob
@@ -20,10 +19,7 @@ import webob
 from manila_lite import errors
 from manila_lite.api.http.definition import Definition
 from manila_lite.api.http.discovery import HEALTH
-
-Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
-#: The error of a check, or None.
-_Wrong = errors.ManilaLiteError | None
+from manila_lite.api.http.layers import Step
 
 _HOST = re.compile(r'(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z_.-]{1,253})(?::[0-9]{1,5})?', re.ASCII)
 _LOOPBACK = frozenset(('localhost', 'localhost.localdomain', 'localhost6', 'ip6-localhost', 'ip6-loopback'))
@@ -36,84 +32,68 @@ _WHO = {
 _INSTEAD = 'Use its IP address or localhost, or have the operator add the name to [api] allowed_hosts.'
 
 
-def check_sent_host(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
-    """Wrap ``app`` so that its requests have headers that name one caller and one host of this service.
+def sent(conf: Any, api: Definition) -> tuple[Step, ...]:
+    """Return checks that a request has headers which name one caller and one host of this service.
 
     :raises errors.BadConfig: the address to show in links is no URL.
     """
-    return _guarded(app, api, (_one_caller(conf), _one_host(_names(conf, api))))
+    return _one_caller(conf), _one_host(_names(conf, api))
 
 
-def check_forwarded_host(app: Wsgi, api: Definition) -> Wsgi:
-    """Wrap ``app`` so that it gets only requests with one host, after the headers of a proxy in front were applied.
+def forwarded() -> tuple[Step, ...]:
+    """Return checks that a request has one host, after the headers of a proxy in front were applied.
 
     That host may have any name: browsers judge a page by the name that they sent to the proxy.
     """
-    return _guarded(app, api, (_address, _one_host(None)))
-
-
-def _guarded(app: Wsgi, api: Definition, checks: tuple[Callable[[dict[str, Any]], _Wrong], ...]) -> Wsgi:
-    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        for check in checks:
-            if wrong := check(environ):
-                return api.fault(wrong)(environ, start_response)
-        return app(environ, start_response)
-
-    return wrapped
+    return _address, _one_host(None)
 
 
 def _malformed(message: str) -> errors.Invalid:
     return errors.Invalid(message, code='malformed_header')
 
 
-def _one_caller(conf: Any) -> Callable[[dict[str, Any]], _Wrong]:
+def _one_caller(conf: Any) -> Step:
     looked_at = {
         key: name for key, (name, strategy) in _WHO.items() if strategy in (None, conf.auth_strategy)
     }
 
-    def check(environ: dict[str, Any]) -> _Wrong:
-        return next(
-            (
-                _malformed(f'{name}: is there twice, or holds a comma.')
-                for key, name in looked_at.items()
-                if ',' in environ.get(key, '')
-            ),
-            None,
-        )
+    def check(environ: dict[str, Any]) -> None:
+        for key, name in looked_at.items():
+            if ',' in environ.get(key, ''):
+                raise _malformed(f'{name}: is there twice, or holds a comma.')
 
     return check
 
 
-def _address(environ: dict[str, Any]) -> _Wrong:
+def _address(environ: dict[str, Any]) -> None:
     if environ.get('wsgi.url_scheme', '') not in ('http', 'https'):
-        return _malformed('X-Forwarded-Proto: is neither http nor https.')
+        raise _malformed('X-Forwarded-Proto: is neither http nor https.')
     try:
         prefix = environ.get('SCRIPT_NAME', '').encode('latin-1').decode('utf-8')
     except UnicodeError:
-        return _malformed('X-Forwarded-Prefix: is not UTF-8.')
+        raise _malformed('X-Forwarded-Prefix: is not UTF-8.') from None
     if not prefix.isprintable() or prefix[:1] not in ('', '/') or not {'?', '#'}.isdisjoint(prefix):
-        return _malformed('X-Forwarded-Prefix: is not a path.')
-    return None
+        raise _malformed('X-Forwarded-Prefix: is not a path.')
 
 
-def _one_host(known: frozenset[str] | None) -> Callable[[dict[str, Any]], _Wrong]:
+def _one_host(known: frozenset[str] | None) -> Step:
     @functools.lru_cache(maxsize=256)
-    def about(host: str) -> _Wrong:
+    def about(host: str) -> None:
         matched = _HOST.fullmatch(host)
         if matched is None:
-            return _malformed('Host: is not one name or address, with or without a port.')
+            raise _malformed('Host: is not one name or address, with or without a port.')
         name = matched[1].lower().rstrip('.')
-        if known is None or name in known or name.endswith('.localhost') or _is_literal(name):
-            return None
-        return errors.Forbidden(
-            f'Host: {name} is not known as a name of this service. {_INSTEAD}', code='foreign_host'
-        )
+        if not (known is None or name in known or name.endswith('.localhost') or _is_literal(name)):
+            raise errors.Forbidden(
+                f'Host: {name} is not known as a name of this service. {_INSTEAD}', code='foreign_host'
+            )
 
-    def check(environ: dict[str, Any]) -> _Wrong:
+    def check(environ: dict[str, Any]) -> None:
         host = environ.get('HTTP_HOST')
-        if not host or environ.get('PATH_INFO', '') in HEALTH:
-            return None  # browsers always send one, and health checks may use any
-        return about(host)
+        if (
+            host and environ.get('PATH_INFO', '') not in HEALTH
+        ):  # browsers always send one, and health checks may use any
+            about(host)
 
     return check
 

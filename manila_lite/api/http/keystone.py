@@ -15,15 +15,13 @@ from keystonemiddleware import auth_token
 from keystonemiddleware.auth_token import _request
 from oslo_log import log
 
-from manila_lite import errors
 from manila_lite.api.http import login
 from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.layers import Wsgi
 from manila_lite.api.http.token_memory import TokenMemory
 from manila_lite.thread_reserve import ThreadReserve
 
 LOG = log.getLogger(__name__)
-
-Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 _NO_USER = 'The token in X-Auth-Token is missing or not valid.'
 _NO_SERVICE = 'The token in X-Service-Token is not valid, or does not belong to a service.'
@@ -97,8 +95,6 @@ class _Tokens(auth_token.AuthProtocol):  # type: ignore[misc]  # keystonemiddlew
             return self._api.reply(
                 401, said, 'unauthorized', {'WWW-Authenticate': refused.headers['WWW-Authenticate']}
             )
-        except errors.Busy as busy:
-            return self._api.fault(busy)
         except webob.exc.HTTPServiceUnavailable:
             pass  # logged
         except exceptions.ClientException as bad:

@@ -5,7 +5,6 @@ Over the limit, a client is told to wait.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from oslo_log import log
@@ -15,8 +14,6 @@ from manila_lite.api.http import client_address, token_buckets
 from manila_lite.api.http.definition import Definition
 
 LOG = log.getLogger(__name__)
-
-Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 #: The one public path with a limit: it costs more than health checks and versions, which have none.
 _COSTLY = frozenset({'/openapi.json'})
@@ -46,43 +43,23 @@ class Limits:
             return None
         return token_buckets.SharedBuckets(servers, self._conf.rate_limits.memcached_timeout, self._local)
 
-    def of_addresses(self, app: Wsgi) -> Wsgi:
-        """Wrap ``app`` with the limit of addresses. It goes before all middleware that trusts a proxy's headers."""
-
-        def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-            own = self._conf.rate_limits
-            free = not own.address_rate or environ.get('PATH_INFO', '') in self._free
-            address = None if free else self.limited_address(environ)
+    def check_address(self, environ: dict[str, Any]) -> None:
+        """Refuse requests over the limit of their address. It goes before all that trusts a proxy's headers."""
+        own = self._conf.rate_limits
+        if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
+            address = self.limited_address(environ)
             if address is not None:
-                refused = self._take(
-                    'address', address, token_buckets.RateLimit(own.address_rate, own.address_burst)
-                )
-                if refused is not None:
-                    return self._api.fault(refused)(environ, start_response)
-            return app(environ, start_response)
+                self._take('address', address, token_buckets.RateLimit(own.address_rate, own.address_burst))
 
-        return wrapped
-
-    def of_projects(self, app: Wsgi) -> Wsgi:
-        """Wrap ``app`` with the limit of projects, and of users without a project. It goes behind the login."""
-
-        def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-            own = self._conf.rate_limits
-            # Public paths need no login, so their headers were not checked.
-            if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:
-                project = environ.get('HTTP_X_PROJECT_ID')
-                if project not in own.project_exempt:
-                    kind, name = (
-                        ('project', project) if project else ('user', environ.get('HTTP_X_USER_ID', ''))
-                    )
-                    refused = self._take(
-                        kind, name, token_buckets.RateLimit(own.project_rate, own.project_burst)
-                    )
-                    if refused is not None:
-                        return self._api.fault(refused)(environ, start_response)
-            return app(environ, start_response)
-
-        return wrapped
+    def check_project(self, environ: dict[str, Any]) -> None:
+        """Refuse requests over the limit of their project, or of their user without one. It goes behind the login."""
+        own = self._conf.rate_limits
+        # Public paths need no login, so their headers were not checked.
+        if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:
+            project = environ.get('HTTP_X_PROJECT_ID')
+            if project not in own.project_exempt:
+                kind, name = ('project', project) if project else ('user', environ.get('HTTP_X_USER_ID', ''))
+                self._take(kind, name, token_buckets.RateLimit(own.project_rate, own.project_burst))
 
     def limited_address(self, environ: dict[str, Any]) -> str | None:
         """Return the name under which the address of a request is counted, or None for one without a limit."""
@@ -115,17 +92,19 @@ class Limits:
         rate = token_buckets.RateLimit(own.failed_login_rate, own.failed_login_burst)
         return address, self._bucket('failed login', address, rate, keep=keep)
 
-    def _take(self, kind: str, name: str, rate: token_buckets.RateLimit) -> errors.TooManyRequests | None:
-        """Take a token. Return a refusal, or None if there was a token."""
+    def _take(self, kind: str, name: str, rate: token_buckets.RateLimit) -> None:
+        """Take a token.
+
+        :raises errors.TooManyRequests: there is none.
+        """
         wait = self._bucket(kind, name, rate)
-        if not wait:
-            return None
-        seconds = math.ceil(wait)
-        return errors.TooManyRequests(
-            f'Too many requests of {kind} {name}: {rate.a_second:g} a second are allowed, and up to '
-            f'{rate.burst} at once. Send it again in {seconds} s.',
-            seconds,
-        )
+        if wait:
+            seconds = math.ceil(wait)
+            raise errors.TooManyRequests(
+                f'Too many requests of {kind} {name}: {rate.a_second:g} a second are allowed, and up to '
+                f'{rate.burst} at once. Send it again in {seconds} s.',
+                seconds,
+            )
 
     def _bucket(self, kind: str, name: str, rate: token_buckets.RateLimit, *, keep: bool = True) -> float:
         if self._buckets is None:

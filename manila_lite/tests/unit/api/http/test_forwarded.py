@@ -16,22 +16,14 @@ HEADERS = {
 class Headers(testtools.TestCase):
     def seen(self, peer, **headers):
         """Return what the application sees of a request from a peer."""
-        found = []
-        app = forwarded.apply(
-            lambda environ, start_response: found.append(environ),
-            client_address.ClientAddresses(['10.0.0.0/8', 'unix'], 64),
-        )
-        app(
-            {
-                'REMOTE_ADDR': peer,
-                'wsgi.url_scheme': 'http',
-                'HTTP_HOST': 'here',
-                'SCRIPT_NAME': '',
-                **headers,
-            },
-            None,
-        )
-        [environ] = found
+        environ = {
+            'REMOTE_ADDR': peer,
+            'wsgi.url_scheme': 'http',
+            'HTTP_HOST': 'here',
+            'SCRIPT_NAME': '',
+            **headers,
+        }
+        forwarded.applied(client_address.ClientAddresses(['10.0.0.0/8', 'unix'], 64))(environ)
         return environ
 
     def names(self, peer, **headers):
