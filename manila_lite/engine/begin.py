@@ -22,11 +22,11 @@ class Wake:
     topic: str
     host: str
     operation_id: str
-    lane: str | None = None
+    lane: str
 
     def send(self, ctx: context.RequestContext) -> None:
         """Tell the worker. Never fails: a lost wake-up costs one poll interval."""
-        ctx.bus.wake(self.topic, self.host or None, self.operation_id, self.lane)
+        ctx.bus.wake(self.topic, self.host or None, self.lane)
 
 
 def begin(

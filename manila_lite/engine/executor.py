@@ -378,7 +378,7 @@ class Executor:
     @staticmethod
     def _wake(work: Work[Any]) -> None:
         topic, host = work.send  # type: ignore[misc]  # it was passed on
-        Wake(topic, backend_of(host), work.op.id).send(work.ctx)
+        Wake(topic, backend_of(host), work.op.id, work.op.lane).send(work.ctx)
 
 
 def _remember(work: Work[Any], error: Exception) -> None:

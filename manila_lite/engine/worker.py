@@ -96,7 +96,7 @@ class Worker:
         bus.stop()
 
     def _server(self) -> Server:
-        endpoint = Operations(lambda ids: self.runner.wake(), self.runner.wake)
+        endpoint = Operations(self.runner.wake)
         return Server(self.services.conf, self.binary, self.identity, [endpoint])
 
     def work(self) -> None:

@@ -7,7 +7,7 @@ Versions of ``operations.wake``. A process understands every minor version of it
 adds arguments with defaults, and unknown arguments are ignored. ``[upgrade_levels] operations`` pins the version that
 is sent.
 
-* 1.0: ``operation_ids``, the operations to look at; an empty list means all.
+* 1.0: ``operation_ids``, the operations to look at; an empty list means all. Nothing else is sent.
 * 1.1: adds ``lanes``, the lanes in which the operations wait, so that a wake-up for an access rule does not look for
   work of other kinds; an empty list means all.
 """

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sending end of the bus. No request waits for a message or fails because of one."""
 
-import dataclasses
+import collections
 import logging
 import os
 import threading
 import time
+from collections.abc import Iterable
 
 import oslo_messaging
 from oslo_config import cfg
@@ -15,43 +16,12 @@ from manila_lite.rpc import TOPICS, endpoint, notifications, transport
 
 LOG = logging.getLogger(__name__)
 
-#: More ids than this for one receiver become "look at everything".
-MAX_IDS = 100
-
 #: After a message, its receiver gets the next one after PAUSES times as long as sending took, LONGEST_PAUSE seconds at
 #: most: a message to a broker costs as much as half a request. Of a burst, the first is sent at once, the others
 #: together. After one of these the pause is IN_BURST times as long: its receiver gathers work for about that time.
 PAUSES, LONGEST_PAUSE, IN_BURST = 10, 0.02, 3
 
 Receiver = tuple[str, str | None]  # topic, host or None for any
-
-
-@dataclasses.dataclass
-class _News:
-    """Pending wake-ups for one receiver. ``all_ids``, ``all_lanes``: all of them, not only those named here."""
-
-    ids: set[str] = dataclasses.field(default_factory=set)
-    lanes: set[str] = dataclasses.field(default_factory=set)
-    all_ids: bool = False
-    all_lanes: bool = False
-
-    def add(self, operation_id: str | None, lane: str | None) -> None:
-        """Add an operation and its lane."""
-        self.ids.add(operation_id or '')
-        self.lanes.add(lane or '')
-        self.all_ids |= operation_id is None or len(self.ids) > MAX_IDS
-        self.all_lanes |= lane is None
-        if self.all_ids:
-            self.ids.clear()  # else the set could grow without end while the bus is stuck
-
-    @property
-    def many(self) -> bool:
-        """Whether these are the wake-ups of several operations."""
-        return self.all_ids or len(self.ids) > 1
-
-    def shaped(self, version: str) -> dict[str, list[str]]:
-        """Return the arguments of the message in that version."""
-        return endpoint.shape(version, () if self.all_ids else self.ids, () if self.all_lanes else self.lanes)
 
 
 class Bus:
@@ -70,18 +40,16 @@ class Bus:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._changed = threading.Condition()
-        self._pending: dict[Receiver, _News] = {}
+        self._pending: dict[Receiver, collections.Counter[str]] = {}  # the number of wake-ups by lane
         self._not_before: dict[Receiver, float] = {}  # of the monotonic clock
         self._closed = False
         self._thread: threading.Thread | None = None
         self._rpc: oslo_messaging.RPCClient | None = None
 
-    def wake(
-        self, topic: str, host: str | None, operation_id: str | None = None, lane: str | None = None
-    ) -> None:
-        """Tell the service ``topic`` ('scheduler' or 'share') on ``host`` (None: any) to look at its operations soon.
+    def wake(self, topic: str, host: str | None, lane: str) -> None:
+        """Tell the service ``topic`` ('scheduler' or 'share') on ``host`` (None: any) to look for operations in this lane soon.
 
-        Returns at once. ``operation_id`` None: all operations; ``lane`` None: all lanes.
+        Returns at once.
         """
         if self._pid != os.getpid():
             self._reset()  # the thread, and perhaps the lock's owner, exist only in the parent
@@ -89,7 +57,7 @@ class Bus:
         with self._changed:
             if self._closed:
                 return
-            self._pending.setdefault(receiver, _News()).add(operation_id, lane)
+            self._pending.setdefault(receiver, collections.Counter())[lane] += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name='bus: wake-ups', daemon=True)
                 self._thread.start()
@@ -112,14 +80,14 @@ class Bus:
 
     def _run(self) -> None:
         while batch := self._next():
-            for receiver, news in batch.items():
+            for receiver, lanes in batch.items():
                 began = time.monotonic()
-                self._send(receiver, news)
+                self._send(receiver, lanes)
                 now = time.monotonic()
                 pause = min(PAUSES * (now - began), LONGEST_PAUSE)
-                self._not_before[receiver] = now + pause * (IN_BURST if news.many else 1)
+                self._not_before[receiver] = now + pause * (IN_BURST if lanes.total() > 1 else 1)
 
-    def _next(self) -> dict[Receiver, _News]:
+    def _next(self) -> dict[Receiver, collections.Counter[str]]:
         """Return the pending wake-ups of receivers whose pause is over; wait for some. Return an empty dict at the end."""
         with self._changed:
             while True:
@@ -130,12 +98,12 @@ class Bus:
                     return {receiver: self._pending.pop(receiver) for receiver in due}
                 self._changed.wait(min(waits.values(), default=None))
 
-    def _send(self, receiver: Receiver, news: _News) -> None:
+    def _send(self, receiver: Receiver, lanes: Iterable[str]) -> None:
         topic, host = receiver
         version = self._version()
         try:
             self._client().prepare(topic=topic, server=host, version=version).cast(
-                {}, 'wake', **news.shaped(version)
+                {}, 'wake', **endpoint.shape(version, lanes)
             )
         except Exception as error:
             self._report(error)

@@ -10,7 +10,8 @@ import oslo_messaging
 LOG = logging.getLogger(__name__)
 
 NAMESPACE = 'operations'
-#: Version -> arguments of its ``wake``, each a list; an empty one means "all".
+#: Version -> arguments of its ``wake``, each a list; an empty one means "all". No receiver looks at single operations, so none
+#: is named.
 SHAPES = {'1.0': ('operation_ids',), '1.1': ('operation_ids', 'lanes')}
 #: The version that is sent where ``[upgrade_levels]`` does not pin an older one.
 VERSION = '1.1'
@@ -18,9 +19,9 @@ VERSION = '1.1'
 _ACCEPTED = '1.9999'
 
 
-def shape(version: str, ids: Iterable[str], lanes: Iterable[str]) -> dict[str, list[str]]:
-    """Return the arguments of a wake-up in that version. An older one names less, so the receiver looks at more operations."""
-    said = {'operation_ids': sorted(ids), 'lanes': sorted(lanes)}
+def shape(version: str, lanes: Iterable[str]) -> dict[str, list[str]]:
+    """Return the arguments of a wake-up in that version. An older one says less, so the receiver looks at more operations."""
+    said = {'operation_ids': [], 'lanes': sorted(lanes)}
     return {name: said[name] for name in SHAPES[version]}
 
 
@@ -29,30 +30,21 @@ class Operations:
 
     target = oslo_messaging.Target(namespace=NAMESPACE, version=_ACCEPTED)
 
-    def __init__(
-        self, on_wake: Callable[[list[str]], None], on_lanes: Callable[[list[str]], None] | None = None
-    ):
-        """Set the callbacks. ``on_wake`` gets the ids of operations to look at; an empty list means all. It must return soon.
-
-        ``on_lanes``, if given, is called instead where the message names lanes.
-        """
+    def __init__(self, on_wake: Callable[[list[str]], None]):
+        """Set the callback. It gets the lanes of the operations to look at; an empty list means all. It must return soon."""
         self._on_wake = on_wake
-        self._on_lanes = on_lanes
         self._overlooked: set[str] = set()
 
-    def wake(self, ctxt: Any, operation_ids: list[str], lanes: Iterable[str] = (), **newer: Any) -> None:
+    def wake(
+        self, ctxt: Any, operation_ids: Iterable[str] = (), lanes: Iterable[str] = (), **newer: Any
+    ) -> None:
         """Pass the wake-up to the callback. Never raises: no caller waits, and the poll finds the operations again."""
-        del ctxt
+        del ctxt, operation_ids
         self._overlook(newer.keys() - self._overlooked)
         try:
-            if lanes and self._on_lanes:
-                self._on_lanes(list(lanes))
-            else:
-                self._on_wake(operation_ids)
+            self._on_wake(list(lanes))
         except Exception:
-            LOG.exception(
-                '%s: wake-up failed, the next poll will find the work', ', '.join(operation_ids) or 'all'
-            )
+            LOG.exception('A wake-up failed, the next poll will find the work')
 
     def _overlook(self, names: set[str]) -> None:
         if names:

@@ -161,11 +161,9 @@ class GapHistory:
 
     # The bus, which loses nothing
 
-    def wake(self, topic, host, operation_id=None, lane=None):
+    def wake(self, topic, host, lane):
         if self.runner is not None:
-            Operations(lambda ids: self.runner.wake(), self.runner.wake).wake(
-                {}, [operation_id], [lane] if lane else []
-            )
+            Operations(self.runner.wake).wake({}, lanes=[lane])
 
     # The history --------------------------------------------------------------------------------------
 
@@ -219,7 +217,7 @@ class GapHistory:
         with self.db.writer() as conn:
             self.asked += asked
             rows.make_due(conn, operation_id)
-        self.wake(TOPIC, HOST, operation_id)
+        self.wake(TOPIC, HOST, engine.WORK)
 
     def state(self, operation_id):
         """Return the state of the operation, and whether somebody has claimed it."""

@@ -185,7 +185,7 @@ class ThreadIsFreed(Runs):
 
     def look(self):
         self.operation = self.begin('next')
-        self.wake(gaps.TOPIC, gaps.HOST, 'of another process')
+        self.wake(gaps.TOPIC, gaps.HOST, engine.WORK)  # of another process
 
     def signal(self):
         self.asked = 1
@@ -201,9 +201,7 @@ class ThreadIsFreedAtAWakeUp(ThreadIsFreed):
         runner, self.runner = self.runner, None  # nobody is told yet
         self.operation = self.begin('next')
         self.runner = runner
-        self.baton.spawn(
-            self.process, 'bus', lambda: self.wake(gaps.TOPIC, gaps.HOST, self.operation, engine.WORK)
-        )
+        self.baton.spawn(self.process, 'bus', lambda: self.wake(gaps.TOPIC, gaps.HOST, engine.WORK))
 
 
 class Stops(Runs):

@@ -78,7 +78,7 @@ class Process:
 
     def connect_to_bus(self, runner):
         """Connect the runner to the bus, or none."""
-        self.endpoint = runner and Operations(lambda ids: runner.wake(), runner.wake)
+        self.endpoint = runner and Operations(runner.wake)
 
 
 class World:
@@ -164,15 +164,15 @@ class World:
 
     # The bus ------------------------------------------------------------------------------------
 
-    def wake(self, topic, host, operation_id=None, lane=None):
+    def wake(self, topic, host, lane):
         """Send a wake-up to a process of the queue as the bus does: later, twice, or never."""
         for _ in range(2 if self.rng.random() < self.faults.twice else 1):
             if self.rng.random() < self.faults.lost:
                 self.baton.note('a wake-up is lost')
             else:
-                self._send(topic, host or '', operation_id, lane)
+                self._send(topic, host or '', lane)
 
-    def _send(self, topic, host, operation_id, lane):
+    def _send(self, topic, host, lane):
         seconds = self.rng.choice((0.0, 0.0, self.rng.uniform(0, _NEWS)))
 
         def deliver():
@@ -183,6 +183,6 @@ class World:
                 if (one.topic, one.host) == (topic, host) and one.endpoint and not one.dead
             ]
             if there:
-                self.rng.choice(there).endpoint.wake({}, [operation_id], [lane] if lane else [])
+                self.rng.choice(there).endpoint.wake({}, lanes=[lane])
 
         self.baton.spawn(self.outside, 'bus', deliver)

@@ -35,11 +35,8 @@ class Versions(base.BusTestCase):
         self.log = self.useFixture(fixtures.FakeLogger(level=30))
         self.got = queue.SimpleQueue()
 
-    def serve(self, topic='manila-share', host='host@backend', *, lanes=True):
-        on_lanes = (lambda lanes: self.got.put(('lanes', lanes))) if lanes else None
-        running = server.Server(
-            self.conf, topic, host, [endpoint.Operations(lambda ids: self.got.put(('ids', ids)), on_lanes)]
-        )
+    def serve(self, topic='manila-share', host='host@backend'):
+        running = server.Server(self.conf, topic, host, [endpoint.Operations(self.got.put)])
         self.assertTrue(running.start())
         self.addCleanup(running.stop, 5)
         return running
@@ -63,17 +60,20 @@ class Recorded(testscenarios.WithScenarios, Versions):
     ]
 
     def test_recorded_message_is_understood(self):
-        self.serve(self.record['topic'], self.record['server'] or 'any', lanes=False)
-        self.send(self.record['message'], topic=self.record['topic'], host=self.record['server'])
-        self.assertEqual(('ids', self.record['message']['args']['operation_ids']), self.received())
-        self.assertEqual('', self.log.output)
-
-    def test_lanes_are_used_if_the_message_names_them(self):
         self.serve(self.record['topic'], self.record['server'] or 'any')
         self.send(self.record['message'], topic=self.record['topic'], host=self.record['server'])
-        lanes = self.record['message']['args'].get('lanes')
-        said = ('lanes', lanes) if lanes else ('ids', self.record['message']['args']['operation_ids'])
-        self.assertEqual(said, self.received())
+        self.assertEqual(self.record['message']['args'].get('lanes', []), self.received())
+        self.assertEqual('', self.log.output)
+
+
+class Sent(testscenarios.WithScenarios, Versions):
+    """The recorded messages that are sent still: those of lanes. They name no operation any more, which means all."""
+
+    scenarios = [
+        (name, values)
+        for name, values in Recorded.scenarios
+        if all(lane for *_, lane in values['record']['sends'])
+    ]
 
     def test_pinned_sender_sends_the_recorded_message(self):
         self.conf.set_override('operations', self.version, 'upgrade_levels')
@@ -84,11 +84,12 @@ class Recorded(testscenarios.WithScenarios, Versions):
         self.addCleanup(listener.stop)
         bus = clients.Bus(self.conf)
         with bus._changed:  # so that they become one message
-            for topic, host, resource_id, lane in self.record['sends']:
-                bus.wake(topic, host, resource_id, lane)
+            for topic, host, _, lane in self.record['sends']:
+                bus.wake(topic, host, lane)
         self.assertTrue(bus.close(10))
-        message = self.received()
-        self.assertEqual((self.record['context'], self.record['message']), (message.ctxt, message.message))
+        message, said = self.received(), self.record['message']
+        expected = said | {'args': said['args'] | {'operation_ids': []}}
+        self.assertEqual((self.record['context'], expected), (message.ctxt, message.message))
 
 
 class Pins(Versions):
@@ -108,10 +109,8 @@ class Pins(Versions):
     def test_without_a_pin_the_newest_is_sent(self):
         self.serve()
         bus = clients.Bus(self.conf)
-        bus.wake('share', 'host@backend', 'op-1', 'fast')
-        self.assertEqual(('lanes', ['fast']), self.received())
-        bus.wake('share', 'host@backend', 'op-1')
-        self.assertEqual(('ids', ['op-1']), self.received())
+        bus.wake('share', 'host@backend', 'fast')
+        self.assertEqual(['fast'], self.received())
         bus.close(5)
 
 
@@ -122,14 +121,14 @@ class Newer(Versions):
         return {'method': 'wake', 'namespace': 'operations', 'version': version, 'args': args}
 
     def works_still(self):
-        self.send(self.wake('1.0', operation_ids=['last']))
-        self.assertEqual(('ids', ['last']), self.received())
+        self.send(self.wake('1.1', operation_ids=[], lanes=['last']))
+        self.assertEqual(['last'], self.received())
 
     def test_arguments_of_a_later_minor_version_are_ignored(self):
         self.serve()
         for number in range(3):
-            self.send(self.wake('1.7', operation_ids=[str(number)], lanes=[], urgency=9))
-            self.assertEqual(('ids', [str(number)]), self.received())
+            self.send(self.wake('1.7', operation_ids=[], lanes=[str(number)], urgency=9))
+            self.assertEqual([str(number)], self.received())
         self.works_still()
         self.assertEqual(1, self.log.output.count('urgency'))
         self.assertEqual(1, len(self.log.output.splitlines()), self.log.output)

@@ -51,7 +51,7 @@ class Share:
         self.rpc = server.Server(conf, TOPICS['share'], 'h', [endpoint.Operations(self.work)])
         self.rpc.start()
         self.bus = clients.Bus(conf)
-    def work(self, ids):
+    def work(self, lanes):
         time.sleep(SECONDS)
         woken.set()
     def stop(self):
@@ -62,7 +62,7 @@ share = Share()
 
 def app(environ, start_response):
     say('request')
-    share.bus.wake('share', 'h', 'op-1')
+    share.bus.wake('share', 'h', 'work')
     assert woken.wait(10)
     start_response('200 OK', [])
     return [b'woken']

@@ -32,23 +32,18 @@ class TestBus(base.BusTestCase):
         self.addCleanup(receiver.stop, 5)
         return receiver
 
-    def test_a_wake_up_arrives_with_its_id(self):
+    def test_a_wake_up_arrives_with_its_lane(self):
         self.listen()
-        self.bus.wake('share', 'h@one', 'op-1')
-        self.assertEqual(['op-1'], self.got.get(timeout=waiting.LIMIT))
-
-    def test_wake_up_without_an_id_delivers_an_empty_list(self):
-        self.listen()
-        self.bus.wake('share', 'h@one')
-        self.assertEqual([], self.got.get(timeout=waiting.LIMIT))
+        self.bus.wake('share', 'h@one', 'lane-1')
+        self.assertEqual(['lane-1'], self.got.get(timeout=waiting.LIMIT))
 
     def test_wake_up_without_a_host_reaches_a_server_of_the_topic(self):
         self.listen('manila-scheduler', 'a')
-        self.bus.wake('scheduler', None, 'op-1')
-        self.assertEqual(['op-1'], self.got.get(timeout=waiting.LIMIT))
+        self.bus.wake('scheduler', None, 'lane-1')
+        self.assertEqual(['lane-1'], self.got.get(timeout=waiting.LIMIT))
 
     def test_unknown_kind_of_service_raises_keyerror(self):
-        self.assertRaises(KeyError, self.bus.wake, 'shares', None, 'op-1')
+        self.assertRaises(KeyError, self.bus.wake, 'shares', None, 'lane-1')
 
     def test_repeated_wake_ups_are_delayed_for_their_receiver_only(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.clients.PAUSES', 1e9))
@@ -66,18 +61,9 @@ class TestBus(base.BusTestCase):
     def test_queued_wake_ups_are_merged_into_one(self):
         self.hold_the_sender()
         for number in (3, 1, 2, 1):
-            self.bus.wake('share', 'h@one', f'op-{number}')
+            self.bus.wake('share', 'h@one', f'lane-{number}')
         self.release.set()
-        self.assertEqual(['op-1', 'op-2', 'op-3'], self.got.get(timeout=waiting.LIMIT))
-        self.bus.close(5)
-        self.assertTrue(self.got.empty())
-
-    def test_too_many_ids_are_replaced_by_one_wake_up_without_ids(self):
-        self.hold_the_sender()
-        for number in range(clients.MAX_IDS + 5):
-            self.bus.wake('share', 'h@one', f'op-{number}')
-        self.release.set()
-        self.assertEqual([], self.got.get(timeout=waiting.LIMIT))
+        self.assertEqual(['lane-1', 'lane-2', 'lane-3'], self.got.get(timeout=waiting.LIMIT))
         self.bus.close(5)
         self.assertTrue(self.got.empty())
 
@@ -86,39 +72,39 @@ class TestBus(base.BusTestCase):
         self.release, inside = threading.Event(), threading.Event()
         real = self.bus._send
 
-        def held(receiver, ids):
+        def held(receiver, lanes):
             inside.set()
             self.release.wait(waiting.LIMIT)
-            real(receiver, ids)
+            real(receiver, lanes)
 
         self.bus._send = held
         self.listen()
-        self.bus.wake('scheduler', 'nobody')
+        self.bus.wake('scheduler', 'nobody', 'work')
         self.assertTrue(inside.wait(waiting.LIMIT))
 
     def test_close_sends_queued_wake_ups_and_later_ones_are_dropped(self):
         self.listen()
-        self.bus.wake('share', 'h@one', 'op-1')
+        self.bus.wake('share', 'h@one', 'lane-1')
         self.assertTrue(self.bus.close(5))
-        self.bus.wake('share', 'h@one', 'op-2')
-        self.assertEqual(['op-1'], self.got.get(timeout=waiting.LIMIT))
+        self.bus.wake('share', 'h@one', 'lane-2')
+        self.assertEqual(['lane-1'], self.got.get(timeout=waiting.LIMIT))
         self.assertTrue(self.got.empty())
 
     def test_close_of_an_unused_bus_succeeds(self):
         self.assertTrue(clients.Bus(self.conf).close(0))
 
     def test_failure_in_a_receiver_is_logged_and_wake_ups_continue(self):
-        def fail(ids):
-            self.got.put(ids)
-            raise ValueError(ids)
+        def fail(lanes):
+            self.got.put(lanes)
+            raise ValueError(lanes)
 
         log = self.useFixture(fixtures.FakeLogger(level=40))
         receiver = self.listen(on_wake=fail)
-        for resource_id in ('op-1', 'op-2'):
-            self.bus.wake('share', 'h@one', resource_id)
-            self.assertEqual([resource_id], self.got.get(timeout=waiting.LIMIT))
+        for lane in ('lane-1', 'lane-2'):
+            self.bus.wake('share', 'h@one', lane)
+            self.assertEqual([lane], self.got.get(timeout=waiting.LIMIT))
         receiver.stop(waiting.LIMIT)  # the received message is done, its log line included
-        self.assertIn('op-1: wake-up failed', log.output)
+        self.assertIn('A wake-up failed', log.output)
 
     def test_wake_up_is_delivered_within_10_milliseconds(self):
         self.listen()
@@ -132,14 +118,14 @@ class TestBus(base.BusTestCase):
 
     def test_child_process_sends_from_its_own_thread(self):
         self.listen()
-        self.bus.wake('share', 'h@one', 'op-1')
+        self.bus.wake('share', 'h@one', 'lane-1')
         self.got.get(timeout=waiting.LIMIT)
         child = os.fork()
         if child == 0:
             self.got = queue.SimpleQueue()
             self.listen()
-            self.bus.wake('share', 'h@one', 'op-2')
-            os._exit(7 if self.got.get(timeout=waiting.LIMIT) == ['op-2'] else 1)
+            self.bus.wake('share', 'h@one', 'lane-2')
+            os._exit(7 if self.got.get(timeout=waiting.LIMIT) == ['lane-2'] else 1)
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
@@ -153,10 +139,10 @@ class TestDeadBroker(base.BusTestCase):
         bus = clients.Bus(self.conf)
         begin = time.monotonic()
         for _ in range(1000):
-            bus.wake('share', 'h@one', 'op-1')
+            bus.wake('share', 'h@one', 'lane-1')
         self.assertLess(time.monotonic() - begin, waiting.LIMIT / 10)  # a thousand waits take longer
         for _ in range(2):
-            bus.wake('share', 'h@one', 'op-2')
+            bus.wake('share', 'h@one', 'lane-2')
             time.sleep(0.3)  # sleeps: a second complaint, which must not come, has time to
         self.assertTrue(bus.close(5))
         self.assertEqual(1, log.output.count('Wake-ups are dropped'))

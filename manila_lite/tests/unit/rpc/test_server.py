@@ -17,7 +17,7 @@ class TestServer(base.BusTestCase):
         self.inside, self.go_on, self.done = threading.Event(), threading.Event(), threading.Event()
         self.addCleanup(self.go_on.set)
 
-    def work(self, ids):
+    def work(self, lanes):
         self.inside.set()
         self.go_on.wait(waiting.LIMIT)
         self.done.set()
@@ -26,7 +26,7 @@ class TestServer(base.BusTestCase):
         receiver = server.Server(self.conf, 'manila-share', 'h', [endpoint.Operations(self.work)])
         receiver.start()
         bus = clients.Bus(self.conf)
-        bus.wake('share', 'h', 'op-1')
+        bus.wake('share', 'h', 'work')
         self.assertTrue(self.inside.wait(waiting.LIMIT))
         bus.close(5)
         return receiver
@@ -51,11 +51,11 @@ class TestServer(base.BusTestCase):
 
     def test_an_idle_server_stops_at_once(self):
         receiver = server.Server(
-            self.conf, 'manila-share', 'h', [endpoint.Operations(lambda _ids: self.inside.set())]
+            self.conf, 'manila-share', 'h', [endpoint.Operations(lambda _lanes: self.inside.set())]
         )
         receiver.start()
         bus = clients.Bus(self.conf)
-        bus.wake('share', 'h')
+        bus.wake('share', 'h', 'work')
         bus.close(5)
         self.assertTrue(self.inside.wait(waiting.LIMIT))
         begin = time.monotonic()
