@@ -10,7 +10,6 @@ Two processes that work on one target at once do no harm: while a grant is being
 """
 
 import contextlib
-import dataclasses
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -362,28 +361,22 @@ def _refusals() -> Iterator[None]:
         raise errors.Again(_SOON * 2, str(refused)) from None
 
 
-@dataclasses.dataclass
-class _Deadline:
-    since: datetime.datetime
-    seconds: float | None
-
-    def over(self) -> bool:
-        return self.seconds is not None and (timeutils.utcnow() - self.since).total_seconds() > self.seconds
-
-
 @contextlib.contextmanager
 def retry_until(since: datetime.datetime, seconds: float | None) -> Iterator[None]:
     """Retry a step that waits for the share service, until ``seconds`` (None: for ever) after ``since``, which is in
     UTC; then fail for good.
     """
-    deadline = _Deadline(since, seconds)
+
+    def is_over() -> bool:
+        return seconds is not None and (timeutils.utcnow() - since).total_seconds() > seconds
+
     try:
         yield
     except errors.Unavailable as away:
-        if deadline.over():
+        if is_over():
             raise errors.Final(str(away)) from away
         raise errors.Again(_LATER, str(away)) from away
     except errors.Again as waiting:
-        if deadline.over():
+        if is_over():
             raise errors.Final(f'It took more than {seconds:g} s: {waiting}') from waiting
         raise

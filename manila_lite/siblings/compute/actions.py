@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Users' requests about servers: guard, transition, row and wake-up, in one transaction."""
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as work
+from manila_lite.engine import questions
 from manila_lite.siblings.compute import images, networks
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
@@ -24,8 +24,6 @@ BLOCKED = frozenset(
 )
 #: Verbs refused while a share is being attached or detached.
 _WHOLE = frozenset({'start', 'reboot', 'hard_reboot'})
-#: Seconds between checks for the host's answer.
-_LOOK = 0.05
 
 _DEFAULTS: dict[str, Any] = {
     'memory': 512,
@@ -265,33 +263,21 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
     if row.status in ('building', 'deleting'):
         raise errors.Conflict(f'The server is {row.status}.', code='wrong_state')
     with ctx.waiting('hosts'):
-        operation = _read_console(ctx, row, length)
+        operation = questions.ask(
+            ctx,
+            lambda conn: engine.begin(
+                conn,
+                ctx,
+                'server.console',
+                'server',
+                row.id,
+                topic=TOPIC,
+                host=row.host,
+                lane=engine.FAST,
+                data={'length': length},
+            ),
+            ctx.conf.compute.console_timeout,
+        )
     if operation is None or operation.state != work.DONE:
         raise errors.Unavailable(f'Host {row.host} did not return the console output of the server.')
     return str(operation.data.get('output', ''))
-
-
-def _read_console(ctx: RequestContext, row: Any, length: int | None) -> Any:
-    """Return the operation that reads the console, when it has ended or the time is over. Its row is deleted."""
-    with ctx.db.writer() as conn:
-        wake = engine.begin(
-            conn,
-            ctx,
-            'server.console',
-            'server',
-            row.id,
-            topic=TOPIC,
-            host=row.host,
-            lane=engine.FAST,
-            data={'length': length},
-        )
-    end = time.monotonic() + ctx.conf.compute.console_timeout
-    while time.monotonic() < end:
-        with ctx.db.reader() as conn:
-            operation = work.get(conn, wake.operation_id)
-        if operation is None or operation.state != work.OPEN:
-            break
-        time.sleep(_LOOK)
-    with ctx.db.writer() as conn:
-        work.delete(conn, [wake.operation_id])
-    return operation

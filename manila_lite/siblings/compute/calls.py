@@ -6,9 +6,10 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.framework.call import Field, View
+from manila_lite.api.framework.handlers import Part
 from manila_lite.api.request import Request
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import actions, attachments, images, networks, policies
+from manila_lite.siblings.compute import actions, attachments, networks, policies
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.states import SHOWN
 
@@ -32,15 +33,6 @@ def host_id(row: Any) -> str:
     return hashlib.sha224(f'{row.project_id}{row.host}'.encode()).hexdigest()
 
 
-def _mine(req: Request) -> str | None:
-    return None if req.ctx.is_admin else req.ctx.project_id
-
-
-def _row(req: Request) -> Any:
-    with req.ctx.db.reader() as conn:
-        return store.server(conn, req.params['server_id'], _mine(req))
-
-
 def index(req: Request) -> list[Any]:
     """Return servers of the project, or of all projects."""
     query = req.query
@@ -58,67 +50,22 @@ def index(req: Request) -> list[Any]:
 
 def show(req: Request) -> Any:
     """Return a server."""
-    return _row(req)
+    with req.ctx.db.reader() as conn:
+        return store.server(conn, req.params['server_id'], None if req.ctx.is_admin else req.ctx.project_id)
+
+
+#: The server of the path, for calls that begin something.
+SERVER = Part('path', 'server_id', show)
 
 
 def ips(req: Request) -> Any:
     """Return the addresses of a server."""
-    return networks.shown(_row(req).spec.get('nics', ()), whole=False)
-
-
-def create(req: Request) -> Any:
-    """Create a server, and return it."""
-    return actions.create(req.ctx, req.body)
-
-
-def delete(req: Request) -> None:
-    """Delete a server."""
-    actions.delete(req.ctx, _row(req))
-
-
-def start(req: Request) -> None:
-    """Start a server."""
-    actions.begin(req.ctx, _row(req), 'start')
-
-
-def stop(req: Request) -> None:
-    """Stop a server."""
-    actions.begin(req.ctx, _row(req), 'stop')
+    return networks.shown(show(req).spec.get('nics', ()), whole=False)
 
 
 def reboot(req: Request) -> None:
     """Reboot a server."""
-    actions.begin(req.ctx, _row(req), 'reboot' if req.body['type'] == 'soft' else 'hard_reboot')
-
-
-def suspend(req: Request) -> None:
-    """Suspend a server: save its memory to a file."""
-    actions.begin(req.ctx, _row(req), 'suspend')
-
-
-def resume(req: Request) -> None:
-    """Resume a suspended server."""
-    actions.begin(req.ctx, _row(req), 'resume')
-
-
-def rebuild(req: Request) -> Any:
-    """Rebuild the disk of a server, and return the server."""
-    return actions.rebuild(req.ctx, _row(req), req.body.get('imageRef'))
-
-
-def resize(req: Request) -> None:
-    """Resize a server."""
-    actions.resize(req.ctx, _row(req), req.body)
-
-
-def create_image(req: Request) -> str:
-    """Make an image of a server's disk, and return the image's name."""
-    return actions.create_image(req.ctx, _row(req), req.body['name'])
-
-
-def console(req: Request) -> str:
-    """Return the console output of a server."""
-    return actions.console(req.ctx, _row(req), req.body.get('length'))
+    actions.begin(req.ctx, show(req), 'reboot' if req.body['type'] == 'soft' else 'hard_reboot')
 
 
 def refuse(req: Request) -> None:
@@ -126,33 +73,15 @@ def refuse(req: Request) -> None:
 
     :raises errors.Conflict: the server has shares. :raises NotOffered: it has none.
     """
-    actions.must_have_no_shares(req.ctx, _row(req))
+    actions.must_have_no_shares(req.ctx, show(req))
     raise NotOffered('This compute service does not support this action.')
 
 
 def events(req: Request) -> list[Any]:
     """Return the events of a server."""
-    row = _row(req)
+    row = show(req)
     with req.ctx.db.reader() as conn:
         return store.events(conn, row.id, _EVENTS)
-
-
-# Images ---------------------------------------------------------------------------------------
-
-
-def image_index(req: Request) -> list[Any]:
-    """Return the images that the project sees."""
-    return images.everything(req.ctx)
-
-
-def image_show(req: Request) -> Any:
-    """Return an image."""
-    return images.get(req.ctx, req.params['image_id'])
-
-
-def image_delete(req: Request) -> None:
-    """Delete an image."""
-    images.delete(req.ctx, req.params['image_id'])
 
 
 # Shares ---------------------------------------------------------------------------------------
@@ -160,14 +89,14 @@ def image_delete(req: Request) -> None:
 
 def shares(req: Request) -> list[Any]:
     """Return the share attachments of a server."""
-    row = _row(req)
+    row = show(req)
     with req.ctx.db.reader() as conn:
         return store.attachments(conn, (row.id,))
 
 
 def attachment(req: Request) -> Any:
     """Return the attachment of a share."""
-    row = _row(req)
+    row = show(req)
     with req.ctx.db.reader() as conn:
         return store.attachment(conn, row.id, req.params['share_id'].lower())
 
@@ -176,9 +105,9 @@ def attach(req: Request) -> Any:
     """Attach a share to a server, and return the attachment."""
     who = share_service.caller(req.raw.headers)
     share_id = req.body['share_id']
-    return attachments.attach(req.ctx, who, _row(req), share_id, req.body.get('tag') or share_id)
+    return attachments.attach(req.ctx, who, show(req), share_id, req.body.get('tag') or share_id)
 
 
 def detach(req: Request) -> None:
     """Detach a share from a server."""
-    attachments.detach(req.ctx, _row(req), req.params['share_id'].lower())
+    attachments.detach(req.ctx, show(req), req.params['share_id'].lower())

@@ -7,7 +7,8 @@ from typing import Any
 
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import PAGE, Always, Body, Call, Field, Many, One, Plain
-from manila_lite.siblings.compute import calls, networks, policies
+from manila_lite.api.framework.handlers import BODY, act, field, optional, path
+from manila_lite.siblings.compute import actions, calls, images, networks, policies
 from manila_lite.siblings.compute.states import SHOWN
 
 #: The microversion that adds shares of servers.
@@ -214,12 +215,28 @@ _SERVERS = [
         view=Many(SERVER, paged=True, beside=_SEEN),
         query=_LIST,
     ),
-    Call('POST', '/servers', calls.create, _RULE % 'create', view=One(BRIEF), ok=202, body=_NEW),
+    Call(
+        'POST',
+        '/servers',
+        act('Create a server, and return it.', actions.create, BODY),
+        _RULE % 'create',
+        view=One(BRIEF),
+        ok=202,
+        body=_NEW,
+    ),
     Call('GET', _SERVER, calls.show, _RULE % 'show', view=One(SERVER)),
     Call('GET', f'{_SERVER}/ips', calls.ips, 'os_compute_api:ips:index', view=Plain(_OBJECT, 'addresses')),
-    Call('DELETE', _SERVER, calls.delete, _RULE % 'delete', ok=204),
-    _action('os-start', calls.start, _RULE % 'start'),
-    _action('os-stop', calls.stop, _RULE % 'stop'),
+    Call('DELETE', _SERVER, act('Delete a server.', actions.delete, calls.SERVER), _RULE % 'delete', ok=204),
+    _action(
+        'os-start',
+        act('Start a server.', actions.begin, calls.SERVER, name='start', verb='start'),
+        _RULE % 'start',
+    ),
+    _action(
+        'os-stop',
+        act('Stop a server.', actions.begin, calls.SERVER, name='stop', verb='stop'),
+        _RULE % 'stop',
+    ),
     _action(
         'reboot',
         calls.reboot,
@@ -230,19 +247,48 @@ _SERVERS = [
             strict=True,
         ),
     ),
-    _action('suspend', calls.suspend, 'os_compute_api:os-suspend-server:suspend'),
-    _action('resume', calls.resume, 'os_compute_api:os-suspend-server:resume'),
+    _action(
+        'suspend',
+        act(
+            'Suspend a server: save its memory to a file.',
+            actions.begin,
+            calls.SERVER,
+            name='suspend',
+            verb='suspend',
+        ),
+        'os_compute_api:os-suspend-server:suspend',
+    ),
+    _action(
+        'resume',
+        act('Resume a suspended server.', actions.begin, calls.SERVER, name='resume', verb='resume'),
+        'os_compute_api:os-suspend-server:resume',
+    ),
     _action(
         'rebuild',
-        calls.rebuild,
+        act(
+            'Rebuild the disk of a server, and return the server.',
+            actions.rebuild,
+            calls.SERVER,
+            optional('imageRef'),
+        ),
         _RULE % 'rebuild',
         Body('rebuild', (Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),), strict=True),
         view=One(SERVER),
     ),
-    _action('resize', calls.resize, _RULE % 'resize', Body('resize', _SIZES, strict=True)),
+    _action(
+        'resize',
+        act('Resize a server.', actions.resize, calls.SERVER, BODY),
+        _RULE % 'resize',
+        Body('resize', _SIZES, strict=True),
+    ),
     _action(
         'createImage',
-        calls.create_image,
+        act(
+            "Make an image of a server's disk, and return the image's name.",
+            actions.create_image,
+            calls.SERVER,
+            field('name'),
+        ),
         _RULE % 'create_image',
         Body(
             'createImage',
@@ -256,7 +302,7 @@ _SERVERS = [
     ),
     _action(
         'os-getConsoleOutput',
-        calls.console,
+        act('Return the console output of a server.', actions.console, calls.SERVER, optional('length')),
         'os_compute_api:os-console-output',
         Body(
             'os-getConsoleOutput',
@@ -374,30 +420,37 @@ _IMAGE = (
     Field('public', shapes.BOOLEAN),
 )
 _IMAGE_RULE = 'os_compute_api:images:%s'
+_LIST_IMAGES = act('Return the images that the project sees.', images.everything)
 
 _IMAGES = [
     Call(
         'GET',
         '/images',
-        calls.image_index,
+        _LIST_IMAGES,
         _IMAGE_RULE % 'index',
         view=Many(calls.view('image', 'images', _BRIEF_IMAGE)),
     ),
     Call(
         'GET',
         '/images/detail',
-        calls.image_index,
+        _LIST_IMAGES,
         _IMAGE_RULE % 'index',
         view=Many(calls.view('image', 'images', _IMAGE)),
     ),
     Call(
         'GET',
         '/images/{image_id}',
-        calls.image_show,
+        act('Return an image.', images.get, path('image_id')),
         _IMAGE_RULE % 'show',
         view=One(calls.view('image', 'images', _IMAGE)),
     ),
-    Call('DELETE', '/images/{image_id}', calls.image_delete, _IMAGE_RULE % 'delete', ok=204),
+    Call(
+        'DELETE',
+        '/images/{image_id}',
+        act('Delete an image.', images.delete, path('image_id')),
+        _IMAGE_RULE % 'delete',
+        ok=204,
+    ),
 ]
 
 OPS = [*_SERVERS, *_SHARES, *_IMAGES]

@@ -8,24 +8,25 @@ from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
 _PREFIX = 'data-processing'
 
 
-def _name(resource_type: str, verb: str) -> str:
+def of(resource_type: str, verb: str) -> str:
+    """Return the name of a rule."""
     return f'{_PREFIX}:{resource_type}:{verb}'
 
 
 def _rules(resource_type: str, path: str) -> list[policy.DocumentedRuleDefault]:
     what, one = resource_type.replace('-', ' '), f'{path}/{{id}}'
     return [
-        rule(_name(resource_type, 'create'), MEMBER, f'Create a {what}.', f'POST {path}'),
-        rule(_name(resource_type, 'get'), READER, f'See a {what}.', f'GET {one}'),
-        rule(_name(resource_type, 'get_all'), READER, f'List each {what}.', f'GET {path}'),
-        rule(_name(resource_type, 'modify'), MEMBER, f'Change a {what}.', f'PATCH {one}'),
-        rule(_name(resource_type, 'delete'), MEMBER, f'Delete a {what}.', f'DELETE {one}'),
+        rule(of(resource_type, 'create'), MEMBER, f'Create a {what}.', f'POST {path}'),
+        rule(of(resource_type, 'get'), READER, f'See a {what}.', f'GET {one}'),
+        rule(of(resource_type, 'get_all'), READER, f'List each {what}.', f'GET {path}'),
+        rule(of(resource_type, 'modify'), MEMBER, f'Change a {what}.', f'PATCH {one}'),
+        rule(of(resource_type, 'delete'), MEMBER, f'Delete a {what}.', f'DELETE {one}'),
     ]
 
 
 NODE_GROUP_TEMPLATE, CLUSTER_TEMPLATE, CLUSTER = 'node-group-template', 'cluster-template', 'cluster'
-SCALE, PLUGINS, IMAGES = _name(CLUSTER, 'scale'), _name('plugin', 'get'), _name('image', 'get')
-OTHERS, ALL_PROJECTS = _name('other', 'ask'), _name(CLUSTER, 'get_all_projects')
+SCALE, PLUGINS, IMAGES = of(CLUSTER, 'scale'), of('plugin', 'get'), of('image', 'get')
+OTHERS, ALL_PROJECTS = of('other', 'ask'), of(CLUSTER, 'get_all_projects')
 
 RULES = [
     *_rules(NODE_GROUP_TEMPLATE, '/node-group-templates'),
@@ -45,8 +46,3 @@ RULES = [
         OTHERS, READER, 'Get the answer that jobs, data sources and binaries are not supported.', 'GET /jobs'
     ),
 ]
-
-
-def of(resource_type: str, verb: str) -> str:
-    """Return the name of a rule."""
-    return _name(resource_type, verb)

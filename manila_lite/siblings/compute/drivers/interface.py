@@ -144,9 +144,10 @@ class InstanceDriver(abc.ABC):
         first. Saved memory is deleted.
         """
 
-    @abc.abstractmethod
     def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
-        """Restart the guest. ``hard``: as ``power_off(hard=True)`` and ``power_on``."""
+        """Restart the guest."""
+        self.power_off(server, hard=hard)
+        self.power_on(server, shares)
 
     @abc.abstractmethod
     def suspend(self, server: Server) -> None:

@@ -15,14 +15,8 @@ from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.host.commands import CommandFailed, run
-from manila_lite.siblings.compute.drivers import image_files, libvirt_xml, local, qemu_host, taps
-from manila_lite.siblings.compute.drivers.interface import (
-    Capabilities,
-    GuestState,
-    MountedShare,
-    Power,
-    Server,
-)
+from manila_lite.siblings.compute.drivers import libvirt_xml, local, qemu_host, taps
+from manila_lite.siblings.compute.drivers.interface import GuestState, MountedShare, Power, Server
 from manila_lite.siblings.compute.drivers.local import LocalServers
 
 _PREFIX = 'mlite-'
@@ -51,7 +45,6 @@ class LibvirtDriver(LocalServers):
     def __init__(self, conf: cfg.ConfigOpts):
         super().__init__(conf)
         self._conf = conf[self.GROUP]
-        self._virtiofs = False
 
     def _virsh(self, *words: str, seconds: float = 60.0) -> str:
         """Return the output of virsh.
@@ -75,17 +68,7 @@ class LibvirtDriver(LocalServers):
             qemu_host.virtiofsd('')
         except (errors.Unavailable, CommandFailed) as bad:
             raise errors.BadConfig(f'[{self.GROUP}] uri: {bad}') from bad
-        self._virtiofs = True
         self.servers.mkdir(parents=True, exist_ok=True)
-
-    def capabilities(self) -> Capabilities:
-        """See ``InstanceDriver.capabilities``."""
-        return Capabilities(
-            virtiofs=self._virtiofs,
-            shared_memory=True,
-            networks=frozenset(self._conf.bridges),
-            images=image_files.public(self.images),
-        )
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -175,11 +158,6 @@ class LibvirtDriver(LocalServers):
                     raise
         if self._power(server) == Power.SAVED:
             self._virsh('managedsave-remove', name)
-
-    def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
-        """See ``InstanceDriver.reboot``."""
-        self.power_off(server, hard=hard)
-        self.power_on(server, shares)
 
     def suspend(self, server: Server) -> None:
         """See ``InstanceDriver.suspend``.

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.conf import numeric
 from manila_lite.siblings.compute.drivers import config_drive, disks, image_files, metadata
-from manila_lite.siblings.compute.drivers.interface import MountedShare, Nic, Server
+from manila_lite.siblings.compute.drivers.interface import Capabilities, MountedShare, Nic, Server
 from manila_lite.siblings.compute.drivers.mounts import OPTIONS as MOUNTS
 from manila_lite.siblings.compute.drivers.mounts import HostMounts
 
@@ -73,6 +73,15 @@ class LocalServers(HostMounts):
     def __init__(self, conf: cfg.ConfigOpts):
         super().__init__(conf)
         self.servers = self.state / 'servers'
+
+    def capabilities(self) -> Capabilities:
+        """See ``InstanceDriver.capabilities``. Without virtiofs, ``start`` refused to begin."""
+        return Capabilities(
+            virtiofs=True,
+            shared_memory=True,
+            networks=frozenset(self.conf[self.GROUP].bridges),
+            images=image_files.public(self.images),
+        )
 
     def files(self, server: Server) -> Files:
         """Return the paths of the server's files."""

@@ -17,21 +17,8 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.host.commands import run as command
 from manila_lite.host.daemon import Daemon
-from manila_lite.siblings.compute.drivers import (
-    image_files,
-    metadata,
-    metadata_server,
-    qemu_arguments,
-    qemu_host,
-    taps,
-)
-from manila_lite.siblings.compute.drivers.interface import (
-    Capabilities,
-    GuestState,
-    MountedShare,
-    Power,
-    Server,
-)
+from manila_lite.siblings.compute.drivers import metadata, metadata_server, qemu_arguments, qemu_host, taps
+from manila_lite.siblings.compute.drivers.interface import GuestState, MountedShare, Power, Server
 from manila_lite.siblings.compute.drivers.local import LocalServers
 from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
 from manila_lite.siblings.compute.drivers.qemu_options import OPTIONS
@@ -76,15 +63,6 @@ class QemuDriver(LocalServers):
     def stop(self) -> None:
         """See ``InstanceDriver.stop``."""
         self._metadata.end_all()
-
-    def capabilities(self) -> Capabilities:
-        """See ``InstanceDriver.capabilities``."""
-        return Capabilities(
-            virtiofs=bool(self._virtiofsd),
-            shared_memory=True,
-            networks=frozenset(self._conf.bridges),
-            images=image_files.public(self.images),
-        )
 
     def _run(self, server: Server) -> GuestProcesses:
         return GuestProcesses(self.files(server), self._daemons, self._conf.start_timeout)
@@ -165,11 +143,6 @@ class QemuDriver(LocalServers):
         run.clear()
         self.files(server).memory.unlink(missing_ok=True)
         self._metadata.end(server.id)
-
-    def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
-        """See ``InstanceDriver.reboot``."""
-        self.power_off(server, hard=hard)
-        self.power_on(server, shares)
 
     # Memory -----------------------------------------------------------------------------------
 
