@@ -186,9 +186,10 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Row[Any]:
         return access.get(conn, looking, access_id)
 
 
-def _share_must_be_out(conn: Connection, ctx: RequestContext, rule: Row[Any]) -> None:
+def _get_open(conn: Connection, ctx: RequestContext, access_id: str) -> None:
+    rule = access.get(conn, ctx, access_id)
     share_bin.must_be_out(shares.get(conn, resource_locks.lookup_context(ctx), rule.share_id))
 
 
 #: Actions on the metadata of access rules.
-METADATA = Metadata(access.get, access_rule_metadata, _share_must_be_out)
+METADATA = Metadata(access_rule_metadata, access.get, _get_open)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actions on the metadata of export locations. The locations themselves are set by the backend."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import share_bin
+from manila_lite.actions.metadata import AdminKeys
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import export_locations, shares
+
+_ADMIN_KEYS = AdminKeys('share_export_location:update_admin_only_metadata', 'admin_only_el_metadata')
 
 
 def metadata(ctx: RequestContext, share_id: str, location_id: str) -> dict[str, str]:
@@ -20,27 +21,29 @@ def metadata(ctx: RequestContext, share_id: str, location_id: str) -> dict[str, 
 
 
 def set_metadata(
-    ctx: RequestContext, share_id: str, location_id: str, values: dict[str, str], *, replace: bool
+    ctx: RequestContext, share_id: str, location_id: str, *, values: dict[str, str], replace: bool
 ) -> dict[str, str]:
     """Set metadata of an export location and return all of it. ``replace``: remove the pairs that are not given.
 
     :raises errors.Forbidden: a key is one that only administrators may set, or the share is in the recycle bin.
     :raises errors.OverLimit: the location would have too many pairs.
     """
-    reserved = _check_admin_keys(ctx, values)
+    reserved = _ADMIN_KEYS.vet(ctx, values)
     with ctx.db.writer() as conn:
         row = _get_own(conn, ctx, share_id, location_id)
-        export_locations.set_metadata(conn, row.id, values, replace=replace, keep=reserved, conf=ctx.conf)
+        export_locations.set_metadata(
+            conn, row.id, values, replace=replace, keep=list(reserved), conf=ctx.conf
+        )
         return _visible(ctx, export_locations.metadata(conn, _get_own(conn, ctx, share_id, location_id)))
 
 
-def delete_metadata(ctx: RequestContext, share_id: str, location_id: str, key: str) -> None:
+def delete_metadata(ctx: RequestContext, share_id: str, location_id: str, *, key: str) -> None:
     """Delete one pair of an export location's metadata.
 
     :raises errors.NotFound: the location has no such key.
     :raises errors.Forbidden: the key is one that only administrators may delete, or the share is in the recycle bin.
     """
-    _check_admin_keys(ctx, (key,))
+    _ADMIN_KEYS.vet(ctx, (key,))
     with ctx.db.writer() as conn:
         export_locations.delete_metadata(conn, _get_own(conn, ctx, share_id, location_id).id, key)
 
@@ -51,27 +54,6 @@ def _get_own(conn: Connection, ctx: RequestContext, share_id: str, location_id: 
     return export_locations.get(conn, (share.instance_id,), location_id, hidden=bool(ctx.is_admin))
 
 
-def _admin_keys(ctx: RequestContext) -> list[str]:
-    """Return the keys that the caller may not touch."""
-    return (
-        []
-        if ctx.can('share_export_location:update_admin_only_metadata')
-        else list(ctx.conf.admin_only_el_metadata)
-    )
-
-
 def _visible(ctx: RequestContext, values: dict[str, str]) -> dict[str, str]:
-    hidden = _admin_keys(ctx)
+    hidden = _ADMIN_KEYS.of(ctx)
     return {key: value for key, value in values.items() if key not in hidden}
-
-
-def _check_admin_keys(ctx: RequestContext, asked: Iterable[str]) -> list[str]:
-    """Return the keys that the caller may not touch.
-
-    :raises errors.Forbidden: one of these keys is in ``asked``.
-    """
-    keys = _admin_keys(ctx)
-    wrong = sorted(set(asked) & set(keys))
-    if wrong:
-        raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(wrong)}.')
-    return keys

@@ -263,8 +263,10 @@ def _must_be_manageable(share: Row[Any], on_servers: bool) -> None:
 # Snapshots ----------------------------------------------------------------------------------------
 
 
-def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_servers: bool = True) -> Row[Any]:
-    """Begin to manage an existing snapshot of a share. Return its row.
+def manage_snapshot(
+    ctx: RequestContext, wanted: Mapping[str, Any], *, on_servers: bool = True
+) -> tuple[Row[Any], dict[str, str]]:
+    """Begin to manage an existing snapshot of a share. Return its row, and its metadata, which is empty.
 
     ``wanted``: share_id, provider_location, and any of driver_options, name, description.
 
@@ -308,7 +310,7 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
         snapshot_actions.begin_at_backend(
             conn, ctx, 'snapshot.manage', snapshot_id, share, ManageSnapshot(options=_options(wanted))
         )
-        return snapshots.get(conn, ctx, snapshot_id)
+        return snapshots.get(conn, ctx, snapshot_id), {}
 
 
 def unmanage_snapshot(ctx: RequestContext, snapshot_id: str, *, on_servers: bool = True) -> None:

@@ -367,4 +367,4 @@ def is_replica(ctx: RequestContext, replica_id: str) -> bool:
 
 
 #: Actions on the metadata of replicas.
-METADATA = Metadata(share_replicas.get, share_instance_metadata)
+METADATA = Metadata(share_instance_metadata, share_replicas.get, share_replicas.get)

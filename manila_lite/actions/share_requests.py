@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors, extra_specs
+from manila_lite.actions.metadata import AdminKeys
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
 from manila_lite.db.core.engine import Connection
@@ -38,6 +39,10 @@ _MIN, _MAX, _MAX_EXTEND = (
 )
 #: The longest value that metadata may have.
 _LONGEST_MARK = 1023
+
+
+#: Metadata that only administrators set.
+ADMIN_KEYS = AdminKeys('share:update_admin_only_metadata', 'admin_only_metadata')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +85,8 @@ def resolve(
     if wanted.get('zones_of_type', True):
         must_be_offered(share_type, zone)
     metadata = dict(wanted.get('metadata') or {})
-    check_metadata_keys(ctx, metadata)
+    if metadata:
+        ADMIN_KEYS.vet(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
     return ShareRequest(
@@ -261,16 +267,6 @@ def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
     """
     if wanted.get('is_public') and not ctx.can('share:create_public_share'):
         raise errors.Forbidden('is_public: only administrators may create public shares.')
-
-
-def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
-    """Refuse metadata keys that the caller may not set.
-
-    :raises errors.Forbidden: a key is for administrators only.
-    """
-    reserved = sorted(set(values) & set(ctx.conf.admin_only_metadata))
-    if reserved and not ctx.can('share:update_admin_only_metadata'):
-        raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(reserved)}.')
 
 
 def _hints(

@@ -16,8 +16,9 @@ from manila_lite.actions import (
     share_guards,
     share_requests,
 )
+from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
-from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_metadata
 from manila_lite.db.queries import (
@@ -430,42 +431,8 @@ def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
             shares.update(conn, share_id, deletion_deferred=False)
 
 
-# Metadata ---------------------------------------------------------------------------------------
+def _get_open(conn: Connection, ctx: RequestContext, share_id: str) -> None:
+    share_bin.must_be_out(shares.get(conn, ctx, share_id, own=True))
 
 
-def metadata(ctx: RequestContext, share_id: str) -> dict[str, str]:
-    """Return the share's metadata."""
-    with ctx.db.reader() as conn:
-        shares.get(conn, ctx, share_id)
-        return key_values.of(conn, share_metadata, share_id)
-
-
-def set_metadata(
-    ctx: RequestContext, share_id: str, values: dict[str, str], *, replace: bool
-) -> dict[str, str]:
-    """Set metadata of a share and return all of it. ``replace``: remove the pairs that are not given.
-
-    :raises errors.Forbidden: a key is one that only administrators may set, or the share is in the recycle bin.
-    :raises errors.OverLimit: the share would have too many pairs.
-    """
-    with ctx.db.writer() as conn:
-        share_bin.must_be_out(shares.get(conn, ctx, share_id, own=True))
-        share_requests.check_metadata_keys(ctx, values)
-        if replace:
-            keep = () if ctx.can('share:update_admin_only_metadata') else ctx.conf.admin_only_metadata
-            key_values.replace(conn, share_metadata, share_id, values, keep, conf=ctx.conf)
-        else:
-            key_values.merge(conn, share_metadata, share_id, values, conf=ctx.conf)
-        return key_values.of(conn, share_metadata, share_id)
-
-
-def delete_metadata(ctx: RequestContext, share_id: str, key: str) -> None:
-    """Delete one pair of a share's metadata.
-
-    :raises errors.NotFound: the share has no such key.
-    :raises errors.Forbidden: only administrators may delete the key, or the share is in the recycle bin.
-    """
-    with ctx.db.writer() as conn:
-        share_bin.must_be_out(shares.get(conn, ctx, share_id, own=True))
-        share_requests.check_metadata_keys(ctx, {key: ''})
-        key_values.remove(conn, share_metadata, share_id, key)
+METADATA = Metadata(share_metadata, shares.get, _get_open, share_requests.ADMIN_KEYS.vet)

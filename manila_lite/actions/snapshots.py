@@ -178,4 +178,4 @@ def reset_status(ctx: RequestContext, snapshot_id: str, status: str) -> None:
 
 
 #: Actions on the metadata of snapshots.
-METADATA = Metadata(snapshots.get, snapshot_metadata)
+METADATA = Metadata(snapshot_metadata, snapshots.get, snapshots.get)

@@ -303,19 +303,24 @@ class Answer(Protocol):
         ...
 
 
+def _keys(key: str, twin: str | None) -> tuple[str, ...]:
+    return (key, twin) if twin else (key,)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class One:
-    """An answer with one row: ``{key: {...}}``."""
+    """An answer with one row: ``{key: {...}}``. ``twin``: an older key, under which the row is shown, too."""
 
     view: View
+    twin: str | None = None
 
     def render(self, row: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        return {self.view.key: self.view.render(row, req)}
+        return dict.fromkeys(_keys(self.view.key, self.twin), self.view.render(row, req))
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        return shapes.document({self.view.key: self.view.schema(version)})
+        return shapes.document(dict.fromkeys(_keys(self.view.key, self.twin), self.view.schema(version)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -323,13 +328,15 @@ class Many:
     """An answer with a list: ``{plural: [...]}``, with links to the next page.
 
     ``counted``: it has a count if the caller asked for it. ``beside``: fields of the rows that the view does not have, and
-    that callers see elsewhere; the list is sorted and filtered by them all the same.
+    that callers see elsewhere; the list is sorted and filtered by them all the same. ``twin``: an older key, under which the
+    list is shown, too.
     """
 
     view: View
     counted: bool = False
     paged: bool = False
     beside: tuple[Field, ...] = ()
+    twin: str | None = None
 
     def rule_of(self, name: str) -> str | None:
         """Return the policy rule that shows the field of a filter or sort key; None if everybody sees it.
@@ -349,7 +356,9 @@ class Many:
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        document: dict[str, Any] = {self.view.plural: self.view.render_all(rows, req)}
+        document: dict[str, Any] = dict.fromkeys(
+            _keys(self.view.plural, self.twin), self.view.render_all(rows, req)
+        )
         if self.counted and req.count is not None:
             document['count'] = req.count
         if self.paged and (following := req.next_page(len(rows))):
@@ -361,9 +370,8 @@ class Many:
         optional: dict[str, Schema] = {'count': shapes.INTEGER} if self.counted else {}
         if self.paged:
             optional[f'{self.view.plural}_links'] = shapes.LINKS
-        return shapes.document(
-            {self.view.plural: {'type': 'array', 'items': self.view.schema(version)}}, optional
-        )
+        items = {'type': 'array', 'items': self.view.schema(version)}
+        return shapes.document(dict.fromkeys(_keys(self.view.plural, self.twin), items), optional)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

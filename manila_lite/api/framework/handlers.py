@@ -141,14 +141,28 @@ def listing(
     name: str = 'index',
     count: Callable[..., int] | None = None,
     load: related.Load | None = None,
+    more: Callable[[Request], dict[str, Any]] = lambda req: {},
+    nothing: Callable[[Request], bool] = lambda req: False,
     alone: bool = False,
 ) -> Handler:
-    """Return a handler that lists the rows of a project, with the arguments of ``related.list_of_project``."""
+    """Return a handler that lists the rows of one project, or of all; see ``related.choose_project``.
+
+    ``rows`` and ``count`` are queries of the resource type. ``load``: loads related data of the rows for the view. ``more``:
+    further filters. ``nothing``: whether the filters of a request leave no row.
+    """
 
     def run(req: Request) -> Any:
-        return related.list_of_project(
-            req, dict(req.query), rule, rows=rows, count=count, load=load, alone=alone
-        )
+        filters = {**req.query, **more(req)}
+        project_id = related.choose_project(req, filters, rule, alone=alone)
+        if nothing(req):
+            return []
+        with req.ctx.db.reader() as conn:
+            listed = rows(conn, filters, req.page, project_id=project_id)
+            if count and filters.get('with_count'):
+                req.count = count(conn, filters, project_id=project_id)
+            if load:
+                load(conn, req, listed)
+        return listed
 
     return Handler(name, summary, rows, run)
 

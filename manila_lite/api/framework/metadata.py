@@ -55,13 +55,17 @@ class MetadataCalls(SharedCalls):
     def merge_metadata(self, req: Request) -> dict[str, str]:
         """Set some keys of the metadata."""
         return dict(
-            self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req))
+            self.actions.set_metadata(
+                req.ctx, *self._ids(req), values=req.body, replace=False, **self.more(req)
+            )
         )
 
     def replace_metadata(self, req: Request) -> dict[str, str]:
         """Replace all metadata."""
         return dict(
-            self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True, **self.more(req))
+            self.actions.set_metadata(
+                req.ctx, *self._ids(req), values=req.body, replace=True, **self.more(req)
+            )
         )
 
     def get_metadata_item(self, req: Request) -> dict[str, str]:
@@ -71,12 +75,12 @@ class MetadataCalls(SharedCalls):
     def set_metadata_item(self, req: Request) -> dict[str, str]:
         """Set one key of the metadata."""
         pair: dict[str, str] = get_pair_of_path(req, 'meta')
-        self.actions.set_metadata(req.ctx, *self._ids(req), pair, replace=False, **self.more(req))
+        self.actions.set_metadata(req.ctx, *self._ids(req), values=pair, replace=False, **self.more(req))
         return pair
 
     def delete_metadata(self, req: Request) -> None:
         """Delete one key of the metadata."""
-        self.actions.delete_metadata(req.ctx, *self._ids(req), req.params['key'], **self.more(req))
+        self.actions.delete_metadata(req.ctx, *self._ids(req), key=req.params['key'], **self.more(req))
 
 
 _ALL = Body('metadata', free=shapes.METADATA)

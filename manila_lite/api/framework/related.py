@@ -11,16 +11,31 @@ from manila_lite.api.request import Request
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 
-
-def load_pairs(conn: Connection, req: Request, table: Any, rows: Sequence[Any]) -> None:
-    """Load the pairs of these rows for the view."""
-    req.related['metadata'] = key_values.of_many(conn, table, [row.id for row in rows])
+#: Loads related data of rows for the view.
+Load = Callable[[Connection, Request, Sequence[Any]], None]
 
 
-def pairs_of(row: Any, req: Request) -> dict[str, str]:
-    """Read the pairs of a row that ``load_pairs`` loaded: its metadata or its specs."""
-    pairs: dict[str, str] = req.related['metadata'].get(row.id, {})
-    return pairs
+def loader(name: str, query: Callable[[Connection, list[str]], Any]) -> Load:
+    """Return a loader of what a query says of rows, by their ids. It is kept for the view under ``name``."""
+
+    def load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
+        req.related[name] = query(conn, [row.id for row in rows])
+
+    return load
+
+
+def reader(name: str, none: Any) -> Callable[[Any, Request], Any]:
+    """Return a reader of a row's part of what was loaded under ``name``; ``none`` for rows without one."""
+    return lambda row, req: req.related[name].get(row.id, none)
+
+
+def pairs_loader(table: Any) -> Load:
+    """Return a loader of the pairs of rows: their metadata or their specs."""
+    return loader('metadata', lambda conn, ids: key_values.of_many(conn, table, ids))
+
+
+#: Reads the pairs of a row.
+pairs_of = reader('metadata', {})
 
 
 def choose_project(req: Request, filters: dict[str, Any], rule: str, *, alone: bool = False) -> str | None:
@@ -50,34 +65,6 @@ _NO_FILTERS = {
 def finds_nothing(req: Request) -> bool:
     """Say whether an unknown filter leaves nothing, as in Manila for administrators. Those of others are ignored."""
     return bool(req.ctx.is_admin and req.unknown - _NO_FILTERS)
-
-
-#: Loads related data of rows for the view.
-Load = Callable[[Connection, Request, list[Any]], None]
-
-
-def list_of_project(
-    req: Request,
-    filters: dict[str, Any],
-    rule: str,
-    *,
-    rows: Callable[..., list[Any]],
-    count: Callable[..., int] | None = None,
-    load: Load | None = None,
-    alone: bool = False,
-) -> list[Any]:
-    """List the rows of one project, or of all; see ``choose_project``.
-
-    ``rows`` and ``count`` are queries of the resource type. ``load``: loads related data of the rows for the view.
-    """
-    project_id = choose_project(req, filters, rule, alone=alone)
-    with req.ctx.db.reader() as conn:
-        listed = rows(conn, filters, req.page, project_id=project_id)
-        if count and filters.get('with_count'):
-            req.count = count(conn, filters, project_id=project_id)
-        if load:
-            load(conn, req, listed)
-    return listed
 
 
 def loaded(req: Request, row: Any, load: Load) -> Any:

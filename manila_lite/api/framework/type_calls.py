@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from manila_lite import errors
 from manila_lite.actions import type_access
 from manila_lite.api.framework import metadata
 from manila_lite.api.framework.handlers import SharedCalls
@@ -37,6 +38,25 @@ class TypeCalls(SharedCalls):
         """Show one {self.resource_name}."""
         with req.ctx.db.reader() as conn:
             return self.types.get(conn, req.ctx, req.params[self.param])
+
+    @property
+    def _option(self) -> str:
+        return f'default_{self.resource_name.replace(" ", "_")}'
+
+    def default(self, req: Request) -> Any:
+        """Show the default {self.resource_name}."""
+        name = req.ctx.conf[self._option]
+        if not name:
+            raise errors.NotFound(
+                f'No default {self.resource_name} is configured.',
+                code=f'{self.resource_name.replace(" ", "_")}_not_found',
+            )
+        with req.ctx.db.reader() as conn:
+            return self.types.find(conn, req.ctx, name)
+
+    def is_default(self, row: Any, req: Request) -> bool:
+        """Say whether a type is the default one."""
+        return bool(row.name == req.ctx.conf[self._option])
 
     def list_access(self, req: Request) -> list[dict[str, str]]:
         """List the projects that may use a private {self.resource_name}."""

@@ -81,7 +81,7 @@ def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
 
 def _load(conn: Connection, req: Request, share_id: str, rows: list[Any]) -> None:
     """Load the metadata of a share's rules for the view, and the ids of rules that are hidden from the caller."""
-    related.load_pairs(conn, req, models.access_rule_metadata, rows)
+    related.pairs_loader(models.access_rule_metadata)(conn, req, rows)
     req.related['hidden'] = dict.fromkeys(resource_locks.hidden_rules(conn, req.ctx, share_id), True)
 
 
@@ -220,7 +220,7 @@ OPS = [
     Call(
         'PUT',
         f'{_RULE}/metadata',
-        act('Set metadata of an access rule.', actions.METADATA.set_metadata, path('access_id'), BODY),
+        act('Set metadata of an access rule.', actions.METADATA.set_metadata, path('access_id'), values=BODY),
         'share_access_metadata:update',
         Plain(shapes.PAIRS, 'metadata'),
         since='2.45',
@@ -233,7 +233,7 @@ OPS = [
             "Delete one key of an access rule's metadata.",
             actions.METADATA.delete_metadata,
             path('access_id'),
-            path('key'),
+            key=path('key'),
         ),
         'share_access_metadata:delete',
         since='2.45',

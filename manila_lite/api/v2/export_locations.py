@@ -27,18 +27,21 @@ def last_set(row: Any, req: Request) -> Any:
     return row.updated_at or row.created_at
 
 
+_load = related.pairs_loader(models.export_location_metadata)
+
+
 def index(req: Request) -> list[Any]:
     """List the export locations of a share."""
     with req.ctx.db.reader() as conn:
         share = shares.get(conn, resource_locks.lookup_context(req.ctx), req.params['share_id'])
-        return _list(conn, req, *_instances(conn, req, share))
+        return show_all(conn, req, *_instances(conn, req, share))
 
 
 def show(req: Request) -> Any:
     """Show an export location of a share."""
     with req.ctx.db.reader() as conn:
         share = shares.get(conn, req.ctx, req.params['share_id'])
-        return _one(conn, req, *_instances(conn, req, share))
+        return show_one(conn, req, req.params['export_location_id'], *_instances(conn, req, share))
 
 
 def _instances(conn: Connection, req: Request, share: Any) -> list[str]:
@@ -54,16 +57,18 @@ def _instances(conn: Connection, req: Request, share: Any) -> list[str]:
 def index_of_instance(req: Request) -> list[Any]:
     """List the export locations of a share instance."""
     with req.ctx.db.reader() as conn:
-        return _list(conn, req, share_instances.get(conn, req.ctx, req.params['share_instance_id']).id)
+        return show_all(conn, req, share_instances.get(conn, req.ctx, req.params['share_instance_id']).id)
 
 
 def show_of_instance(req: Request) -> Any:
     """Show an export location of a share instance."""
     with req.ctx.db.reader() as conn:
-        return _one(conn, req, share_instances.get(conn, req.ctx, req.params['share_instance_id']).id)
+        instance = share_instances.get(conn, req.ctx, req.params['share_instance_id'])
+        return show_one(conn, req, req.params['export_location_id'], instance.id)
 
 
-def _list(conn: Connection, req: Request, *instance_ids: str) -> list[Any]:
+def show_all(conn: Connection, req: Request, *instance_ids: str) -> list[Any]:
+    """Return the export locations of instances that the caller sees, loaded for the view."""
     by_instance = shares.export_locations_of(conn, instance_ids)
     rows = [
         row
@@ -71,15 +76,14 @@ def _list(conn: Connection, req: Request, *instance_ids: str) -> list[Any]:
         for row in by_instance.get(instance_id, ())
         if req.ctx.is_admin or not row.is_admin_only
     ]
-    related.load_pairs(conn, req, models.export_location_metadata, rows)
+    _load(conn, req, rows)
     return rows
 
 
-def _one(conn: Connection, req: Request, *instance_ids: str) -> Any:
-    row = export_locations.get(
-        conn, instance_ids, req.params['export_location_id'], hidden=bool(req.ctx.is_admin)
-    )
-    related.load_pairs(conn, req, models.export_location_metadata, [row])
+def show_one(conn: Connection, req: Request, location_id: str, *instance_ids: str) -> Any:
+    """Return an export location of instances, loaded for the view."""
+    row = export_locations.get(conn, instance_ids, location_id, hidden=bool(req.ctx.is_admin))
+    _load(conn, req, [row])
     return row
 
 

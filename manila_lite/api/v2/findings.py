@@ -14,11 +14,6 @@ from manila_lite.api.request import Request
 LOG = log.getLogger(__name__)
 
 
-def mendable(row: Any, req: Request) -> bool:
-    """Read whether the service itself can mend it."""
-    return row.mend is not None
-
-
 def age(row: Any, req: Request) -> int | None:
     """Read the age in whole seconds."""
     return _whole(row.age)
@@ -80,7 +75,7 @@ FINDING = View(
         Field('project_id', shapes.NULL_STRING),
         Field('wrong', shapes.BOOLEAN),
         Field('why', shapes.STRING),
-        Field('mendable', shapes.BOOLEAN, read=mendable),
+        Field('mendable', shapes.BOOLEAN, read=lambda row, req: row.mend is not None),
         Field('age', _SECONDS, read=age),
         Field('attempts', {'type': ['integer', 'null']}),
         Field('owner', shapes.NULL_STRING),

@@ -7,8 +7,7 @@ from manila_lite import errors
 from manila_lite.actions import manage_shares as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, One
-from manila_lite.api.framework.handlers import BODY, act, loaded, path
-from manila_lite.api.request import Request
+from manila_lite.api.framework.handlers import BODY, act, loaded, path, with_pairs
 from manila_lite.api.v2.shares import SHARE, load_related
 from manila_lite.api.v2.snapshots import SNAPSHOT
 
@@ -17,12 +16,6 @@ def first_path(value: Any) -> Any:
     """Return the path, or that of an export location, or of the first of a list: a share is found by any of its paths."""
     first = value[0] if isinstance(value, list) and value else value
     return first['path'] if isinstance(first, dict) else first
-
-
-def _without_pairs(req: Request, row: Any) -> Any:
-    """Return the row of a new snapshot, which has no metadata."""
-    req.related['metadata'] = {}
-    return row
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -149,7 +142,7 @@ OPS = [
             actions.manage_snapshot,
             BODY,
             name='manage_plain_snapshot',
-            then=_without_pairs,
+            then=with_pairs,
             on_servers=False,
         ),
         'share_snapshot:manage_snapshot',
@@ -163,7 +156,7 @@ OPS = [
     Call(
         'POST',
         '/snapshots/manage',
-        act('Manage an existing snapshot of a share.', actions.manage_snapshot, BODY, then=_without_pairs),
+        act('Manage an existing snapshot of a share.', actions.manage_snapshot, BODY, then=with_pairs),
         'share_snapshot:manage_snapshot',
         One(SNAPSHOT),
         ok=202,

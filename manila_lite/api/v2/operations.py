@@ -25,11 +25,6 @@ _UNSAID = {
 _FAILED = 'It failed; an administrator can see the cause.'
 
 
-def phase(row: Any, req: Request) -> str:
-    """Read the name of the current step; before a worker has begun, that of the work."""
-    return operation_views.phase(row)
-
-
 def step(row: Any, req: Request) -> int:
     """Read the number of the current step, from 1 on."""
     return min(int(row.step) + 1, steps(row, req))
@@ -112,7 +107,7 @@ OPERATION = View(
         Field('state', {'type': 'string', 'enum': list(STATES)}),
         Field('running', shapes.BOOLEAN, read=running),
         Field('undoing', shapes.BOOLEAN),
-        Field('phase', shapes.STRING, read=phase),
+        Field('phase', shapes.STRING, read=lambda row, req: operation_views.phase(row)),
         Field('step', shapes.COUNT, read=step),
         Field('steps', shapes.COUNT, read=steps),
         Field('attempts', shapes.COUNT),

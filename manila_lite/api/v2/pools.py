@@ -17,11 +17,6 @@ def part(name: str) -> Callable[[Any, Request], str]:
     return lambda row, req: actions.parts_of_host(row.host)[name]
 
 
-def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
-    """Read the pool's capabilities and capacity, as share types can require them."""
-    return pools.capabilities(row)
-
-
 _PATTERN = {'type': 'string', 'maxLength': 255}
 _GB = {'type': ['number', 'string']}
 _CAPABILITIES = {
@@ -46,7 +41,11 @@ SUMMARY = (
 )
 
 POOL = View('pool', 'pools', SUMMARY)
-DETAIL = View('pool', 'pools', (*SUMMARY, Field('capabilities', _CAPABILITIES, read=capabilities_of)))
+DETAIL = View(
+    'pool',
+    'pools',
+    (*SUMMARY, Field('capabilities', _CAPABILITIES, read=lambda row, req: pools.capabilities(row))),
+)
 
 FILTERS = (
     *(Field(name, _PATTERN) for name in ('host', 'backend', 'pool')),

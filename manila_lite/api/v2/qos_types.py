@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for QoS types."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from manila_lite.actions import qos_types as actions
 from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.bodies import Bare
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, PAGING, QUERY, act, loaded, path, read, with_pairs
 from manila_lite.api.framework.type_calls import SpecCalls
 from manila_lite.api.request import Request
-from manila_lite.api.v2.share_types import Bare
 from manila_lite.db import models
 from manila_lite.db.core import key_values
-from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import qos_types
 
-
-def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
-    related.load_pairs(conn, req, models.qos_type_specs, rows)
-
+_load = related.pairs_loader(models.qos_type_specs)
 
 # Specs ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 from manila_lite import encryption, errors
 from manila_lite.actions import security_services as actions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
+from manila_lite.api.framework.call import PAGE, Always, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, path, read
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
@@ -16,20 +16,9 @@ from manila_lite.db.queries import security_services, share_networks
 STATUS = 'new'
 
 
-def status(row: Any, req: Request) -> str:
-    """Read the status."""
-    return STATUS
-
-
 def password_of(row: Any, req: Request) -> str | None:
     """Read the password. Callers who see the service may see it."""
     return encryption.decrypt(row.password)
-
-
-def networks_of(row: Any, req: Request) -> list[str]:
-    """Read the ids of the share networks that use the service, loaded for all rows at once."""
-    network_ids: list[str] = req.related['networks'].get(row.id, [])
-    return network_ids
 
 
 def index(req: Request) -> list[Any]:
@@ -65,7 +54,7 @@ _SHORT = (
     Field('id', shapes.ID),
     Field('name', shapes.NAME),
     Field('type', _TYPE),
-    Field('status', {'type': 'string', 'const': STATUS}, read=status),
+    Field('status', {'type': 'string', 'const': STATUS}, read=Always(STATUS)),
 )
 _LONG = (
     *_SHORT,
@@ -82,7 +71,10 @@ SERVICE = View('security_service', 'security_services', _LONG)
 LISTED = View(
     'security_service',
     'security_services',
-    (*_LONG, Field('share_networks', {'type': 'array', 'items': shapes.ID}, read=networks_of)),
+    (
+        *_LONG,
+        Field('share_networks', {'type': 'array', 'items': shapes.ID}, read=related.reader('networks', [])),
+    ),
 )
 
 _VALUES = (

@@ -26,11 +26,6 @@ def status_of(row: Any, req: Request) -> str:
     return 'disabled' if row.disabled else 'enabled'
 
 
-def release_of(row: Any, req: Request) -> str | None:
-    """Read the release that the service runs."""
-    return services.release_of(row)
-
-
 def index(req: Request) -> list[Any]:
     """List services."""
     filters = dict(req.query)
@@ -77,7 +72,7 @@ SERVICE = View(
         Field('disabled_reason', shapes.NULL_STRING, since='2.83'),
         Field('ensuring', shapes.BOOLEAN, since='2.86'),
         # An addition to Manila's API, at every version.
-        Field('release', shapes.NULL_STRING, read=release_of),
+        Field('release', shapes.NULL_STRING, read=lambda row, req: services.release_of(row)),
     ),
 )
 

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for snapshots of share groups."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.actions import share_group_snapshots as actions
-from manila_lite.api.framework import shapes
+from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import Body, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_group_types import group_op as _op
 from manila_lite.api.v2.share_groups import COMMON_FILTERS
-from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_group_snapshots
 
 #: Columns of a member's row that are shown unchanged.
@@ -41,9 +39,7 @@ def members_of(row: Any, req: Request) -> list[dict[str, Any]]:
     ]
 
 
-def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
-    req.related['members'] = share_group_snapshots.members_of(conn, [row.id for row in rows])
-
+_load = related.loader('members', share_group_snapshots.members_of)
 
 _SHOW = read(
     'Show one share group snapshot.',

@@ -3,35 +3,19 @@
 
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import share_group_types as actions
 from manila_lite.api.framework import shapes
+from manila_lite.api.framework.bodies import Bare
 from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, act, path
 from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
-from manila_lite.api.request import Request
-from manila_lite.api.v2.share_types import Bare, is_public
+from manila_lite.api.v2.share_types import is_public
 from manila_lite.db.queries import share_group_types
-
-
-def is_default(row: Any, req: Request) -> bool:
-    """Say whether the type is the default one."""
-    return bool(row.name == req.ctx.conf.default_share_group_type)
-
 
 # Types ------------------------------------------------------------------------------------------
 
 #: Calls that are the same for every kind of type.
 TYPES = TypeCalls('share group type', share_group_types, 'share_group_type_id', 'group_specs')
-
-
-def default(req: Request) -> Any:
-    """Show the default share group type."""
-    name = req.ctx.conf.default_share_group_type
-    if not name:
-        raise errors.NotFound('No default share group type is configured.', code='share_group_type_not_found')
-    with req.ctx.db.reader() as conn:
-        return share_group_types.find(conn, req.ctx, name)
 
 
 # Group specs ------------------------------------------------------------------------------------
@@ -56,7 +40,7 @@ TYPE = View(
         Field('is_public', shapes.BOOLEAN),
         Field('group_specs', shapes.PAIRS),
         Field('share_types', {'type': 'array', 'items': shapes.ID}),
-        Field('is_default', shapes.BOOLEAN, since='2.46', read=is_default),
+        Field('is_default', shapes.BOOLEAN, since='2.46', read=TYPES.is_default),
     ),
 )
 
@@ -110,7 +94,9 @@ OPS = [
         Many(TYPE),
         query=_FILTERS,
     ),
-    group_op('GET', '/share-group-types/default', default, 'share_group_type:default', One(TYPE)),
+    group_op(
+        'GET', '/share-group-types/default', TYPES.named('default'), 'share_group_type:default', One(TYPE)
+    ),
     group_op('GET', _ONE, TYPES.named('show'), 'share_group_type:get', One(TYPE)),
     group_op(
         'POST',

@@ -1,29 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for share groups."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from manila_lite import errors, states
 from manila_lite.actions import share_groups as actions
-from manila_lite.api.framework import shapes
+from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
-from manila_lite.api.request import Request
 from manila_lite.api.v2.share_group_types import group_op as _op
-from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_groups
 
-
-def share_types_of(row: Any, req: Request) -> list[str]:
-    """Read the ids of the group's share types, loaded for all rows at once."""
-    ids: list[str] = req.related['share_types'].get(row.id, [])
-    return ids
-
-
-def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
-    req.related['share_types'] = share_groups.share_types_of(conn, [row.id for row in rows])
-
+_load = related.loader('share_types', share_groups.share_types_of)
 
 # Fields and calls -------------------------------------------------------------------------------
 
@@ -43,7 +29,7 @@ GROUP = View(
         Field('share_group_type_id', shapes.ID),
         Field('source_share_group_snapshot_id', shapes.NULL_STRING),
         Field('share_network_id', shapes.NULL_STRING),
-        Field('share_types', {'type': 'array', 'items': shapes.ID}, read=share_types_of),
+        Field('share_types', {'type': 'array', 'items': shapes.ID}, read=related.reader('share_types', [])),
         Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
         Field('host', shapes.NULL_STRING, rule='share_group:list_by_host', blank=True),
         Field('share_server_id', shapes.NULL_STRING, rule='share_group:list_by_host'),

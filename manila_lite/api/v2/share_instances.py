@@ -71,11 +71,7 @@ def force_delete(req: Request) -> None:
 
 def _share_of(req: Request) -> str:
     with req.ctx.db.reader() as conn:
-        return str(_get(conn, req).share_id)
-
-
-def _get(conn: Connection, req: Request) -> Any:
-    return share_instances.get(conn, req.ctx, req.params['share_instance_id'])
+        return str(share_instances.get(conn, req.ctx, req.params['share_instance_id']).share_id)
 
 
 # Fields and calls -------------------------------------------------------------------------------

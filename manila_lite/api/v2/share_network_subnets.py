@@ -13,7 +13,6 @@ from manila_lite.api.framework.handlers import BODY, act, path, since, with_pair
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.request import Request
 from manila_lite.db import models
-from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_network_subnets, share_networks
 
@@ -33,9 +32,7 @@ def subnet_value(name: str) -> Callable[[Any, Request], Any]:
 def load_metadata(conn: Connection, req: Request, subnets: list[Any]) -> None:
     """Load the metadata of these subnets for the view."""
     if req.version >= versions.SUBNET_METADATA:
-        req.related['metadata'] = key_values.of_many(
-            conn, models.share_network_subnet_metadata, [subnet.id for subnet in subnets]
-        )
+        related.pairs_loader(models.share_network_subnet_metadata)(conn, req, subnets)
 
 
 def push_argument(req: Request) -> dict[str, bool]:
@@ -150,7 +147,9 @@ OPS = [
     *metadata_ops(
         _ONE,
         MetadataCalls(
-            share_network_subnet_metadata, ('share_network_id', 'share_network_subnet_id'), push_argument
+            share_network_subnet_metadata.METADATA,
+            ('share_network_id', 'share_network_subnet_id'),
+            push_argument,
         ),
         'share_network_subnet:{}_metadata',
         since='2.78',

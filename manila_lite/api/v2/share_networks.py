@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for share networks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from manila_lite import errors, states
@@ -9,7 +9,7 @@ from manila_lite.actions import share_network_security_services as service_actio
 from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.actions import share_networks as actions
 from manila_lite.api import versions
-from manila_lite.api.framework import shapes
+from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read, since
 from manila_lite.api.request import Request
@@ -27,10 +27,8 @@ from manila_lite.db.queries import share_network_subnets, share_networks
 # Reading rows -----------------------------------------------------------------------------------
 
 
-def subnets_of(row: Any, req: Request) -> list[Any]:
-    """Read a network's subnets, loaded for all rows at once."""
-    subnets: list[Any] = req.related['subnets'].get(row.id, [])
-    return subnets
+#: Reads a network's subnets.
+subnets_of = related.reader('subnets', [])
 
 
 def first_subnet(name: str) -> Callable[[Any, Request], Any]:
@@ -43,7 +41,7 @@ def first_subnet(name: str) -> Callable[[Any, Request], Any]:
     return read
 
 
-def load_subnets(conn: Connection, req: Request, rows: list[Any]) -> None:
+def load_subnets(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     """Load the subnets of these networks for the view, and their metadata if the version shows it."""
     req.related['subnets'] = share_network_subnets.of_networks(conn, [row.id for row in rows])
     load_metadata(conn, req, [subnet for subnets in req.related['subnets'].values() for subnet in subnets])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for share replicas."""
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from manila_lite import errors, states
@@ -11,11 +10,10 @@ from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, V
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, path, read, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.request import Request
-from manila_lite.api.v2.export_locations import metadata_of
+from manila_lite.api.v2.export_locations import metadata_of, show_all, show_one
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import export_locations as places
-from manila_lite.db.queries import share_replicas, shares
+from manila_lite.db.queries import share_replicas
 from manila_lite.policies.base import CONTEXT_IS_ADMIN
 
 
@@ -30,8 +28,7 @@ def zone_of(row: Any, req: Request) -> str | None:
     return zone
 
 
-def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
-    related.load_pairs(conn, req, models.share_instance_metadata, rows)
+_load = related.pairs_loader(models.share_instance_metadata)
 
 
 def index(req: Request) -> list[Any]:
@@ -70,24 +67,14 @@ def exports(req: Request) -> list[Any]:
     """List the export locations of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        rows = [
-            place
-            for place in shares.export_locations_of(conn, (row.id,)).get(row.id, ())
-            if req.ctx.is_admin or not place.is_admin_only
-        ]
-        related.load_pairs(conn, req, models.export_location_metadata, rows)
-        return rows
+        return show_all(conn, req, row.id)
 
 
 def export(req: Request) -> Any:
     """Show one export location of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        place = places.get(
-            conn, (row.id,), req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin)
-        )
-        related.load_pairs(conn, req, models.export_location_metadata, [place])
-        return place
+        return show_one(conn, req, req.params['replica_export_location_id'], row.id)
 
 
 # Fields and calls -------------------------------------------------------------------------------

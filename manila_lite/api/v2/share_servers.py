@@ -12,11 +12,9 @@ from manila_lite.api.framework.handlers import BODY, act, field, flag, path
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_servers
 
-
-def subnets_of(row: Any, req: Request) -> list[str]:
-    """Read the ids of the server's subnets, loaded for all rows at once."""
-    subnet_ids: list[str] = req.related['subnets'].get(row.id, [])
-    return subnet_ids
+#: Reads the ids of the server's subnets.
+subnets_of = related.reader('subnets', [])
+_load_subnets = related.loader('subnets', share_servers.subnets_of)
 
 
 def first_subnet(row: Any, req: Request) -> str | None:
@@ -29,17 +27,11 @@ def network_name(row: Any, req: Request) -> str:
     return str(row.share_network_name or row.share_network_id)
 
 
-def details_of(row: Any, req: Request) -> dict[str, str]:
-    """Read the details that the backend stores for the server."""
-    details: dict[str, str] = req.related['details']
-    return details
-
-
 def _shown(req: Request, server_id: str) -> Any:
     with req.ctx.db.reader() as conn:
         row = share_servers.get_visible(conn, req.ctx, server_id)
-        req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
-        req.related['details'] = share_servers.details(conn, row.id)
+        _load_subnets(conn, req, [row])
+        req.related['details'] = {row.id: share_servers.details(conn, row.id)}
     return row
 
 
@@ -52,7 +44,7 @@ def index(req: Request) -> list[Any]:
             if related.finds_nothing(req)
             else share_servers.list_servers(conn, req.query, project_id=project_id)
         )
-        req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in rows])
+        _load_subnets(conn, req, rows)
     return rows
 
 
@@ -96,7 +88,11 @@ LISTED = View('share_server', 'share_servers', _FIELDS)
 SERVER = View(
     'share_server',
     'share_servers',
-    (*_FIELDS, Field('created_at', shapes.TIME), Field('backend_details', shapes.PAIRS, read=details_of)),
+    (
+        *_FIELDS,
+        Field('created_at', shapes.TIME),
+        Field('backend_details', shapes.PAIRS, read=related.reader('details', {})),
+    ),
 )
 
 FILTERS = (

@@ -7,7 +7,7 @@ from manila_lite import errors
 from manila_lite.actions import share_transfers as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Always, Body, Call, Field, Many, One, View
-from manila_lite.api.framework.handlers import CTX, act, field, flag, path, read
+from manila_lite.api.framework.handlers import CTX, act, field, flag, listing, path, read
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_transfers
 
@@ -15,28 +15,12 @@ from manila_lite.db.queries import share_transfers
 RESOURCE_TYPE = 'share'
 
 
-def key_of(row: Any, req: Request) -> str:
-    """Read the key, which is known only in the answer to the creation."""
-    return str(req.related['keys'][row.id])
-
-
-def index(req: Request) -> list[Any]:
-    """List ids, names and shares of transfers."""
-    filters = dict(req.query)
-    project_id = related.choose_project(req, filters, 'share_transfer:get_all_tenant')
-    # An accepted transfer is deleted, so none has a destination.
-    if (
-        filters.get('resource_type') not in (None, RESOURCE_TYPE)
-        or filters.get('destination_project_id') is not None
-    ):
-        return []
-    with req.ctx.db.reader() as conn:
-        return share_transfers.list_transfers(conn, filters, req.page, project_id=project_id)
-
-
-def detail(req: Request) -> list[Any]:
-    """List transfers with details."""
-    return index(req)
+def _none(req: Request) -> bool:
+    """Say whether filters leave nothing: only shares are transferred, and a transfer with a destination is deleted."""
+    return (
+        req.query.get('resource_type') not in (None, RESOURCE_TYPE)
+        or req.query.get('destination_project_id') is not None
+    )
 
 
 def create(req: Request) -> Any:
@@ -68,7 +52,10 @@ _LONG = (
 SUMMARY = View('transfer', 'transfers', _SHORT, 'share-transfers')
 TRANSFER = View('transfer', 'transfers', _LONG, 'share-transfers')
 CREATED = View(
-    'transfer', 'transfers', (*_LONG, Field('auth_key', shapes.STRING, read=key_of)), 'share-transfers'
+    'transfer',
+    'transfers',
+    (*_LONG, Field('auth_key', shapes.STRING, read=related.reader('keys', ''))),
+    'share-transfers',
 )
 
 FILTERS = (
@@ -93,7 +80,12 @@ OPS = [
     Call(
         'GET',
         '/share-transfers',
-        index,
+        listing(
+            'List ids, names and shares of transfers.',
+            share_transfers.list_transfers,
+            'share_transfer:get_all_tenant',
+            nothing=_none,
+        ),
         'share_transfer:get_all',
         Many(SUMMARY, paged=True, beside=TRANSFER.fields),
         since=_SINCE,
@@ -102,7 +94,13 @@ OPS = [
     Call(
         'GET',
         '/share-transfers/detail',
-        detail,
+        listing(
+            'List transfers with details.',
+            share_transfers.list_transfers,
+            'share_transfer:get_all_tenant',
+            name='detail',
+            nothing=_none,
+        ),
         'share_transfer:get_all_detail',
         Many(TRANSFER, paged=True),
         since=_SINCE,

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for share types. Answers hold each type twice: older clients call it a volume type."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import share_types as actions
 from manila_lite.actions import type_extra_specs
 from manila_lite.api.framework import shapes
+from manila_lite.api.framework.bodies import Bare
 from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, act, path
 from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
@@ -39,24 +38,10 @@ def required_of(row: Any, req: Request) -> Mapping[str, str]:
     return type_extra_specs.required_specs(row.extra_specs)
 
 
-def is_default(row: Any, req: Request) -> bool:
-    """Say whether the type is the default one."""
-    return bool(row.name == req.ctx.conf.default_share_type)
-
-
 # Types ------------------------------------------------------------------------------------------
 
 #: Calls that are the same for every kind of type.
 TYPES = TypeCalls('share type', share_types, 'type_id', 'extra_specs')
-
-
-def default(req: Request) -> Any:
-    """Show the default share type."""
-    name = req.ctx.conf.default_share_type
-    if not name:
-        raise errors.NotFound('No default share type is configured.', code='share_type_not_found')
-    with req.ctx.db.reader() as conn:
-        return share_types.get_by_name(conn, req.ctx, name)
 
 
 def update(req: Request) -> Any:
@@ -95,55 +80,9 @@ TYPE = View(
         Field('extra_specs', shapes.PAIRS, until='2.23', read=specs_of),
         Field('extra_specs', shapes.PAIRS, since='2.24', read=specs_and_abilities_of),
         Field('description', shapes.NAME, since='2.41'),
-        Field('is_default', shapes.BOOLEAN, since='2.46', read=is_default),
+        Field('is_default', shapes.BOOLEAN, since='2.46', read=TYPES.is_default),
     ),
 )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _One(One):
-    """A type under both names."""
-
-    def render(self, row: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
-        shown = self.view.render(row, req)
-        return {'share_type': shown, 'volume_type': shown}
-
-    def schema(self, version: int) -> shapes.Schema:
-        """Return the JSON schema of the document."""
-        schema = self.view.schema(version)
-        return shapes.document({'share_type': schema, 'volume_type': schema})
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Many(Many):
-    """A list of types under both names."""
-
-    def render(self, rows: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
-        shown = self.view.render_all(rows, req)
-        return {'share_types': shown, 'volume_types': shown}
-
-    def schema(self, version: int) -> shapes.Schema:
-        """Return the JSON schema of the document."""
-        schema = {'type': 'array', 'items': self.view.schema(version)}
-        return shapes.document({'share_types': schema, 'volume_types': schema})
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Bare(Body):
-    """A body that is the entity itself, without a key around it."""
-
-    def schema(self, version: int) -> shapes.Schema:
-        """Return the JSON schema of the whole document."""
-        return self.entity(version)
-
-    def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
-        """Return the entity.
-
-        :raises errors.Invalid: with the name of the field and the reason.
-        """
-        return super().parse(version, {self.key: document})
 
 
 def is_public(value: Any) -> bool | None:
@@ -193,9 +132,18 @@ def _project(action: str) -> Body:
 
 
 OPS = [
-    Call('GET', '/types', TYPES.named('index'), 'share_type:index', _Many(TYPE), query=_FILTERS),
-    Call('GET', '/types/default', default, 'share_type:default', _One(TYPE)),
-    Call('GET', _ONE, TYPES.named('show'), 'share_type:show', _One(TYPE)),
+    Call(
+        'GET',
+        '/types',
+        TYPES.named('index'),
+        'share_type:index',
+        Many(TYPE, twin='volume_types'),
+        query=_FILTERS,
+    ),
+    Call(
+        'GET', '/types/default', TYPES.named('default'), 'share_type:default', One(TYPE, twin='volume_type')
+    ),
+    Call('GET', _ONE, TYPES.named('show'), 'share_type:show', One(TYPE, twin='volume_type')),
     Call(
         'POST',
         '/types',
@@ -207,7 +155,7 @@ OPS = [
             defaults=_ASSUMED,
         ),
         'share_type:create',
-        _One(TYPE),
+        One(TYPE, twin='volume_type'),
         until='2.23',
         body=_CREATE,
     ),
@@ -216,11 +164,11 @@ OPS = [
         '/types',
         act('Create a share type.', actions.create, BODY, defaults={}),
         'share_type:create',
-        _One(TYPE),
+        One(TYPE, twin='volume_type'),
         since='2.24',
         body=_CREATE,
     ),
-    Call('PUT', _ONE, update, 'share_type:update', _One(TYPE), since='2.50', body=_UPDATE),
+    Call('PUT', _ONE, update, 'share_type:update', One(TYPE, twin='volume_type'), since='2.50', body=_UPDATE),
     Call(
         'DELETE',
         _ONE,

@@ -10,11 +10,10 @@ from manila_lite.actions import shares as actions
 from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
-from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, query, read
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, query, read, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.request import Request
 from manila_lite.db import models
-from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_replicas, shares
 
@@ -47,9 +46,12 @@ def has_replicas(row: Any, req: Request) -> bool:
     return row.id in req.related.get('replicated', ())
 
 
+_load_metadata = related.pairs_loader(models.share_metadata)
+
+
 def load_related(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     """Load metadata, replication and, below 2.9, the export locations of shares for the view."""
-    req.related['metadata'] = key_values.of_many(conn, models.share_metadata, [row.id for row in rows])
+    _load_metadata(conn, req, rows)
     if named := [row.id for row in rows if row.replication_type]:
         req.related['replicated'] = share_replicas.filter_replicated(conn, named)
     if req.version < versions.EXPORT_LOCATIONS:
@@ -97,11 +99,9 @@ def create(req: Request) -> Any:
     """Create a share."""
     if key := req.body.get('encryption_key_ref'):
         key_manager.vet(req.ctx, req.raw.headers.get('X-Auth-Token'), key)
-    row, metadata = actions.create(
-        req.ctx, {**req.body, 'zones_of_type': req.version >= versions.ZONES_OF_TYPES}
+    return with_pairs(
+        req, actions.create(req.ctx, {**req.body, 'zones_of_type': req.version >= versions.ZONES_OF_TYPES})
     )
-    req.related['metadata'] = {row.id: metadata}
-    return row
 
 
 def reset_task_state(req: Request) -> None:
@@ -382,7 +382,7 @@ OPS = [
     ),
     *metadata_ops(
         '/shares/{share_id}',
-        MetadataCalls(actions, ('share_id',)),
+        MetadataCalls(actions.METADATA, ('share_id',)),
         'share:{}_share_metadata',
         shown=_ANY_SIZE,
     ),

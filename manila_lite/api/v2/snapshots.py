@@ -7,41 +7,19 @@ from manila_lite import errors, states
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
-from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, read, with_pairs
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.request import Request
 from manila_lite.db import models
-from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshots
 from manila_lite.policies import base
 
-# Lists ------------------------------------------------------------------------------------------
+_load = related.pairs_loader(models.snapshot_metadata)
 
 
-def index(req: Request) -> list[Any]:
-    """List ids and names of snapshots."""
-    return _list(req)
-
-
-def detail(req: Request) -> list[Any]:
-    """List snapshots with details."""
-    return _list(req, load=_load)
-
-
-def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    filters = {**req.query, 'deferred': req.may('share_snapshot:list_snapshots_in_deferred_deletion_states')}
-    return related.list_of_project(
-        req,
-        filters,
-        'share_snapshot:list_all_projects',
-        rows=snapshots.list_snapshots,
-        count=snapshots.count,
-        load=load,
-    )
-
-
-def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
-    related.load_pairs(conn, req, models.snapshot_metadata, rows)
+def _deferred(req: Request) -> dict[str, Any]:
+    """Return the filter of snapshots in deferred deletion, which only some callers see."""
+    return {'deferred': req.may('share_snapshot:list_snapshots_in_deferred_deletion_states')}
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -108,7 +86,13 @@ OPS = [
     Call(
         'GET',
         '/snapshots',
-        index,
+        listing(
+            'List ids and names of snapshots.',
+            snapshots.list_snapshots,
+            'share_snapshot:list_all_projects',
+            count=snapshots.count,
+            more=_deferred,
+        ),
         'share_snapshot:get_all_snapshots',
         Many(SUMMARY, counted=True, paged=True, beside=SNAPSHOT.fields),
         query=FILTERS,
@@ -116,7 +100,15 @@ OPS = [
     Call(
         'GET',
         '/snapshots/detail',
-        detail,
+        listing(
+            'List snapshots with details.',
+            snapshots.list_snapshots,
+            'share_snapshot:list_all_projects',
+            name='detail',
+            count=snapshots.count,
+            load=_load,
+            more=_deferred,
+        ),
         'share_snapshot:get_all_snapshots',
         Many(SNAPSHOT, counted=True, paged=True),
         query=FILTERS,

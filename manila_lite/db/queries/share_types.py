@@ -125,14 +125,6 @@ def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> Shar
     return _one(conn, ctx, name_or_id, 'id', 'name')
 
 
-def get_by_name(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType:
-    """Return a type by name.
-
-    :raises errors.NotFound: there is none, or the caller may not use it.
-    """
-    return _one(conn, ctx, name, 'name')
-
-
 def create(
     conn: Connection,
     name: str,

@@ -18,7 +18,7 @@ class _Actions:
     def metadata(self, ctx, resource_id):
         return dict(self.pairs)
 
-    def set_metadata(self, ctx, resource_id, values, *, replace):
+    def set_metadata(self, ctx, resource_id, *, values, replace):
         self.pairs = {**({} if replace else self.pairs), **values}
         return dict(self.pairs)
 
