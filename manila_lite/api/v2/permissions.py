@@ -3,8 +3,8 @@
 
 from oslo_policy import policy
 
+from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Call, Plain
-from manila_lite.api.framework.shapes import BOOLEAN
 from manila_lite.api.request import Request
 
 
@@ -24,6 +24,6 @@ OPS = [
         '/permissions',
         index,
         'permission:index',
-        Plain({'type': 'object', 'additionalProperties': BOOLEAN}, 'permissions'),
+        Plain({'type': 'object', 'additionalProperties': shapes.BOOLEAN}, 'permissions'),
     )
 ]

@@ -5,18 +5,15 @@ from typing import Any
 
 from manila_lite.actions import schedules as actions
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, path, read
-from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import schedules
 from manila_lite.values import retention, schedule_times
 
-_STRING = {'type': 'string'}
 _ACTIONS = {'type': 'string', 'enum': ['snapshot', 'share_backup']}
 _MISSED = {'type': 'string', 'enum': ['once', 'skip']}
-_TIMES = {'type': 'array', 'items': TIME}
+_TIMES = {'type': 'array', 'items': shapes.TIME}
 _KEEP = {
     'type': 'object',
     'additionalProperties': False,
@@ -40,30 +37,30 @@ SCHEDULE = View(
     'schedule',
     'schedules',
     (
-        Field('id', ID),
-        Field('project_id', _STRING),
-        Field('user_id', NULL_STRING),
-        Field('name', NULL_STRING),
-        Field('all_projects', BOOLEAN),
+        Field('id', shapes.ID),
+        Field('project_id', shapes.STRING),
+        Field('user_id', shapes.NULL_STRING),
+        Field('name', shapes.NULL_STRING),
+        Field('all_projects', shapes.BOOLEAN),
         Field('action', _ACTIONS),
-        Field('backup_type', NULL_STRING),
-        Field('cron', _STRING),
-        Field('time_zone', _STRING),
+        Field('backup_type', shapes.NULL_STRING),
+        Field('cron', shapes.STRING),
+        Field('time_zone', shapes.STRING),
         Field('jitter', shapes.COUNT),
         Field('missed', _MISSED),
-        Field('share_ids', {'type': ['array', 'null'], 'items': ID}),
+        Field('share_ids', {'type': ['array', 'null'], 'items': shapes.ID}),
         Field('share_metadata', {'type': ['object', 'null']}),
-        Field('share_type_id', NULL_ID),
+        Field('share_type_id', shapes.NULL_ID),
         Field('keep', {'type': 'object'}),
-        Field('name_prefix', NULL_STRING),
-        Field('paused', BOOLEAN),
-        Field('next_run_at', NULL_TIME),
-        Field('last_run_at', NULL_TIME),
-        Field('last_good_at', NULL_TIME),
-        Field('failing_since', NULL_TIME),
-        Field('problem', NULL_STRING),
-        Field('created_at', TIME),
-        Field('updated_at', NULL_TIME),
+        Field('name_prefix', shapes.NULL_STRING),
+        Field('paused', shapes.BOOLEAN),
+        Field('next_run_at', shapes.NULL_TIME),
+        Field('last_run_at', shapes.NULL_TIME),
+        Field('last_good_at', shapes.NULL_TIME),
+        Field('failing_since', shapes.NULL_TIME),
+        Field('problem', shapes.NULL_STRING),
+        Field('created_at', shapes.TIME),
+        Field('updated_at', shapes.NULL_TIME),
     ),
     'schedules',
 )
@@ -73,10 +70,10 @@ _ZONE = Field('time_zone', {'type': ['string', 'null'], 'maxLength': 255}, parse
 _KEPT = Field('keep', {**_KEEP, 'type': ['object', 'null']})
 _CRON = {'type': 'string', 'maxLength': 255}
 CHANGE = (
-    Field('name', NAME),
+    Field('name', shapes.NAME),
     _ZONE,
     _KEPT,
-    Field('backup_type', NAME),
+    Field('backup_type', shapes.NAME),
     Field('jitter', {'type': ['integer', 'null'], 'minimum': 0, 'maximum': 3600}),
     Field('missed', {'type': ['string', 'null'], 'enum': ['once', 'skip', None]}),
     Field(
@@ -85,16 +82,16 @@ CHANGE = (
     Field('share_metadata', {**shapes.METADATA, 'type': ['object', 'null'], 'maxProperties': 10}),
     Field('share_type_id', shapes.NULL_UUID),
     Field('name_prefix', {'type': ['string', 'null'], 'maxLength': 200}),
-    Field('paused', BOOLEAN),
+    Field('paused', shapes.BOOLEAN),
 )
 CREATE = (
     Field('cron', _CRON, parse=schedule_times.check_cron, required=True),
     Field('action', _ACTIONS),
-    Field('all_projects', BOOLEAN),
+    Field('all_projects', shapes.BOOLEAN),
     *CHANGE,
 )
 FILTERS = (
-    *(Field(name, _STRING) for name in ('id', 'name', 'action', 'share_type_id', 'project_id')),
+    *(Field(name, shapes.STRING) for name in ('id', 'name', 'action', 'share_type_id', 'project_id')),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     *PAGE,
 )

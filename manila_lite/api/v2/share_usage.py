@@ -5,10 +5,8 @@ import dataclasses
 from typing import Any
 
 from manila_lite.api.framework import related, shapes
-from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
-from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import PAGING, read
-from manila_lite.api.framework.shapes import COUNT, ID, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_usage
 from manila_lite.values import SERIES
@@ -61,22 +59,26 @@ _NUMBER = {'type': 'number'}
 _NULL_COUNT = {'type': ['integer', 'null'], 'minimum': 0}
 _PERCENT = {'type': 'number', 'minimum': 0}
 
-_TAKEN = (Field('used_bytes', COUNT), Field('limit_bytes', COUNT), Field('snapshot_bytes', _NULL_COUNT))
+_TAKEN = (
+    Field('used_bytes', shapes.COUNT),
+    Field('limit_bytes', shapes.COUNT),
+    Field('snapshot_bytes', _NULL_COUNT),
+)
 
 #: ``used_bytes`` are what df shows a client. ``snapshot_bytes`` are not among them: they are only in snapshots.
 USAGE = View(
     'share_usage',
     'share_usage',
     (
-        Field('share_id', ID),
-        Field('name', NULL_STRING),
-        Field('project_id', NULL_STRING),
-        Field('size', COUNT),
+        Field('share_id', shapes.ID),
+        Field('name', shapes.NULL_STRING),
+        Field('project_id', shapes.NULL_STRING),
+        Field('size', shapes.COUNT),
         *_TAKEN,
         Field('files', _NULL_COUNT),
         Field('percent_full', _PERCENT),
-        Field('measured_at', TIME),
-        Field('host', NULL_STRING, rule='share_usage:list_by_host'),
+        Field('measured_at', shapes.TIME),
+        Field('host', shapes.NULL_STRING, rule='share_usage:list_by_host'),
     ),
 )
 ONE = View(
@@ -84,11 +86,15 @@ ONE = View(
     'share_usage',
     (*USAGE.fields, Field('full_in_days', {'type': ['number', 'null'], 'minimum': 0}, read=full_in_days)),
 )
-POINT = View('point', 'history', (Field('measured_at', TIME), *_TAKEN))
+POINT = View('point', 'history', (Field('measured_at', shapes.TIME), *_TAKEN))
 PROJECT = View(
-    'project_usage', 'project_usage', (Field('project_id', NULL_STRING), Field('shares', COUNT), *_TAKEN)
+    'project_usage',
+    'project_usage',
+    (Field('project_id', shapes.NULL_STRING), Field('shares', shapes.COUNT), *_TAKEN),
 )
-POOL = View('pool_usage', 'pool_usage', (Field('host', NULL_STRING), Field('shares', COUNT), *_TAKEN))
+POOL = View(
+    'pool_usage', 'pool_usage', (Field('host', shapes.NULL_STRING), Field('shares', shapes.COUNT), *_TAKEN)
+)
 
 _EVERYBODY = (
     Field('project_id', shapes.TEXT),
