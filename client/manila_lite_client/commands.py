@@ -5,13 +5,14 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from osc_lib.cli import format_columns
 from osc_lib.command import command
 from osc_lib.utils import get_item_properties
 
-from manila_lite_client import display, operations, waiting
+from manila_lite_client import arguments, display, operations, waiting
+from manila_lite_client.arguments import Table, WithArguments
 from manila_lite_client.operations import Operation
 
 
@@ -84,50 +85,40 @@ _SHOWN = (
 _SHOWN_INSIDE = ('host', 'report')
 
 
-class ListOperations(command.Lister):
+class ListOperations(WithArguments, command.Lister):
     """List operations, the newest first."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument('--state', choices=operations.STATES, help='Only operations in this state.')
-        parser.add_argument(
-            '--kind', metavar='<kind>', help='Only operations of this kind, for instance share.create.'
-        )
-        parser.add_argument(
-            '--resource',
-            metavar='<resource>',
-            help='Only operations of this resource. ID of any resource, or name of a share.',
-        )
-        parser.add_argument(
-            '--resource-type', metavar='<type>', help='Only operations of this type of resource.'
-        )
-        parser.add_argument(
-            '--request-id', metavar='<id>', help='Only the operations that this request began.'
-        )
-        parser.add_argument(
-            '--all-projects', action='store_true', help='List the operations of all projects (admin only).'
-        )
-        parser.add_argument(
-            '--project', metavar='<project-id>', help='Only operations of this project (admin only).'
-        )
-        parser.add_argument(
-            '--host', metavar='<host@backend>', help='Only operations of this backend (admin only).'
-        )
-        parser.add_argument(
-            '--sort',
-            metavar='<key>[:<direction>]',
-            type=_sort,
-            help='Sort by this field, asc or desc (default: created_at:desc).',
-        )
-        parser.add_argument(
-            '--limit', metavar='<count>', type=count, help='Maximum number of operations to show.'
-        )
-        parser.add_argument(
-            '--marker', metavar='<operation-id>', help='Only operations that come after this one in the list.'
-        )
-        parser.add_argument('--long', action='store_true', help='Show more fields.')
-        return parser
+    ARGUMENTS: ClassVar[Table] = {
+        '--state': {'choices': operations.STATES, 'help': 'Only operations in this state.'},
+        '--kind': {'metavar': '<kind>', 'help': 'Only operations of this kind, for instance share.create.'},
+        '--resource': {
+            'metavar': '<resource>',
+            'help': 'Only operations of this resource. ID of any resource, or name of a share.',
+        },
+        '--resource-type': {'metavar': '<type>', 'help': 'Only operations of this type of resource.'},
+        '--request-id': {'metavar': '<id>', 'help': 'Only the operations that this request began.'},
+        '--all-projects': {
+            'action': 'store_true',
+            'help': 'List the operations of all projects (admin only).',
+        },
+        '--project': {'metavar': '<project-id>', 'help': 'Only operations of this project (admin only).'},
+        '--host': {'metavar': '<host@backend>', 'help': 'Only operations of this backend (admin only).'},
+        '--sort': {
+            'metavar': '<key>[:<direction>]',
+            'type': arguments.sort,
+            'help': 'Sort by this field, asc or desc (default: created_at:desc).',
+        },
+        '--limit': {
+            'metavar': '<count>',
+            'type': arguments.count,
+            'help': 'Maximum number of operations to show.',
+        },
+        '--marker': {
+            'metavar': '<operation-id>',
+            'help': 'Only operations that come after this one in the list.',
+        },
+        '--long': {'action': 'store_true', 'help': 'Show more fields.'},
+    }
 
     def take_action(
         self, parsed_args: argparse.Namespace
@@ -145,20 +136,17 @@ class ListOperations(command.Lister):
         ]
 
 
-class ShowOperation(command.ShowOne):
+class ShowOperation(WithArguments, command.ShowOne):
     """Show an operation. With --wait, show its progress until it has ended, and fail if it failed."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument('operation', metavar='<operation-id>', help='ID of the operation.')
-        parser.add_argument(
-            '--wait',
-            action='store_true',
-            help='Wait until the operation has ended. Its progress is shown on standard error: as a bar at a '
+    ARGUMENTS: ClassVar[Table] = {
+        'operation': {'metavar': '<operation-id>', 'help': 'ID of the operation.'},
+        '--wait': {
+            'action': 'store_true',
+            'help': 'Wait until the operation has ended. Its progress is shown on standard error: as a bar at a '
             'terminal, else as a line every few seconds.',
-        )
-        return parser
+        },
+    }
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Return the fields and their values."""
@@ -173,19 +161,16 @@ class ShowOperation(command.ShowOne):
         )
 
 
-class WaitForOperations(command.Command):
+class WaitForOperations(WithArguments):
     """Show the progress of an operation, or of all open operations of a resource, until they have ended. Fail if one failed."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument(
-            'what',
-            metavar='<operation-or-resource>',
-            help='ID of an operation or of a resource, or name of a share. If nothing of the resource is open, '
+    ARGUMENTS: ClassVar[Table] = {
+        'what': {
+            'metavar': '<operation-or-resource>',
+            'help': 'ID of an operation or of a resource, or name of a share. If nothing of the resource is open, '
             'the operation that was begun last says whether the command fails.',
-        )
-        return parser
+        }
+    }
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Wait for each, the oldest first."""
@@ -215,24 +200,3 @@ def _filters(service: Any, asked: argparse.Namespace) -> dict[str, Any]:
         'all_projects': bool(asked.all_projects or asked.project) or None,
     }
     return {name: value for name, value in wanted.items() if value is not None}
-
-
-def _sort(text: str) -> tuple[str, str]:
-    key, _, direction = text.partition(':')
-    if direction not in ('', 'asc', 'desc'):
-        raise argparse.ArgumentTypeError(f'{direction!r} is no direction: write asc or desc')
-    return key, direction or 'asc'
-
-
-def count(text: str) -> int:
-    """Return the number that an argument is.
-
-    :raises argparse.ArgumentTypeError: it is none, or cannot be a number of rows.
-    """
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if not 1 <= number < 2**31:
-        raise argparse.ArgumentTypeError(f'{text!r} is no number from 1 to {2**31 - 1}')
-    return number

@@ -4,13 +4,14 @@
 import argparse
 import itertools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from osc_lib.cli import format_columns, parseractions
 from osc_lib.command import command
 from osc_lib.utils import get_item_properties
 
-from manila_lite_client import operations, schedules
+from manila_lite_client import commands, operations, schedules
+from manila_lite_client.arguments import Table, WithArguments
 from manila_lite_client.schedules import Schedule
 
 #: Columns of a list and the fields that they show: always, and with ``--long``.
@@ -52,40 +53,34 @@ _SHOWN = (
 _Shown = tuple[tuple[str, ...], tuple[Any, ...]]
 
 
-def _service(asking: command.Command) -> Any:
-    return asking.app.client_manager.sdk_connection.shared_file_system
-
-
-def _add_values(parser: argparse.ArgumentParser) -> None:
-    """Add the options that create and set have in common."""
-    parser.add_argument(
-        '--time-zone', metavar='<zone>', help='Time zone of the times, such as Europe/Berlin.'
-    )
-    parser.add_argument(
-        '--keep',
-        metavar='<period=count>',
-        action=parseractions.KeyValueAction,
-        help='Keep the newest copy of each of so many last, hour, day, week, month or year (repeat for several). Without '
+#: Options that create and set have in common.
+_VALUES: Table = {
+    '--time-zone': {'metavar': '<zone>', 'help': 'Time zone of the times, such as Europe/Berlin.'},
+    '--keep': {
+        'metavar': '<period=count>',
+        'action': parseractions.KeyValueAction,
+        'help': 'Keep the newest copy of each of so many last, hour, day, week, month or year (repeat for several). Without '
         'it, all are kept.',
-    )
-    parser.add_argument(
-        '--share', metavar='<share>', action='append', help='Name or ID of a share (repeat for several).'
-    )
-    parser.add_argument(
-        '--share-metadata',
-        metavar='<key=value>',
-        action=parseractions.KeyValueAction,
-        help='Only shares with this metadata (repeat for several).',
-    )
-    parser.add_argument('--share-type', metavar='<id>', help='Only shares of the type with this ID.')
-    parser.add_argument('--backup-type', metavar='<type>', help='Type of the backups.')
-    parser.add_argument('--name-prefix', metavar='<prefix>', help='Beginning of the names of what is made.')
-    parser.add_argument('--jitter', metavar='<seconds>', type=int, help='Run up to so many seconds later.')
-    parser.add_argument(
-        '--missed',
-        choices=('once', 'skip'),
-        help='Make up for missed times once (the default), or skip them.',
-    )
+    },
+    '--share': {
+        'metavar': '<share>',
+        'action': 'append',
+        'help': 'Name or ID of a share (repeat for several).',
+    },
+    '--share-metadata': {
+        'metavar': '<key=value>',
+        'action': parseractions.KeyValueAction,
+        'help': 'Only shares with this metadata (repeat for several).',
+    },
+    '--share-type': {'metavar': '<id>', 'help': 'Only shares of the type with this ID.'},
+    '--backup-type': {'metavar': '<type>', 'help': 'Type of the backups.'},
+    '--name-prefix': {'metavar': '<prefix>', 'help': 'Beginning of the names of what is made.'},
+    '--jitter': {'metavar': '<seconds>', 'type': int, 'help': 'Run up to so many seconds later.'},
+    '--missed': {
+        'choices': ('once', 'skip'),
+        'help': 'Make up for missed times once (the default), or skip them.',
+    },
+}
 
 
 def _values(service: Any, asked: argparse.Namespace) -> dict[str, Any]:
@@ -114,30 +109,25 @@ def _shown(schedule: Any) -> _Shown:
     return _SHOWN, get_item_properties(schedule, _SHOWN, formatters=_FORMATS)
 
 
-class CreateSchedule(command.ShowOne):
+class CreateSchedule(WithArguments, command.ShowOne):
     """Create a schedule of snapshots or backups. Without options for shares, it is for all shares of the project."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument('name', metavar='<name>', help='Name of the schedule.')
-        parser.add_argument(
-            '--cron',
-            metavar='<times>',
-            required=True,
-            help='Times, as five fields of cron: minute, hour, day of month, month, day of week.',
-        )
-        parser.add_argument('--backup', action='store_true', help='Make backups, not snapshots.')
-        parser.add_argument('--paused', action='store_true', help='Do not run it yet.')
-        parser.add_argument(
-            '--all-projects', action='store_true', help='For the shares of all projects (admin only).'
-        )
-        _add_values(parser)
-        return parser
+    ARGUMENTS: ClassVar[Table] = {
+        'name': {'metavar': '<name>', 'help': 'Name of the schedule.'},
+        '--cron': {
+            'metavar': '<times>',
+            'required': True,
+            'help': 'Times, as five fields of cron: minute, hour, day of month, month, day of week.',
+        },
+        '--backup': {'action': 'store_true', 'help': 'Make backups, not snapshots.'},
+        '--paused': {'action': 'store_true', 'help': 'Do not run it yet.'},
+        '--all-projects': {'action': 'store_true', 'help': 'For the shares of all projects (admin only).'},
+        **_VALUES,
+    }
 
     def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
         """Return the fields and their values."""
-        service = _service(self)
+        service = commands.proxy(self)
         body = {
             'name': parsed_args.name,
             'cron': parsed_args.cron,
@@ -150,21 +140,18 @@ class CreateSchedule(command.ShowOne):
         return _shown(Schedule.existing(**made['schedule']))
 
 
-class ListSchedules(command.Lister):
+class ListSchedules(WithArguments, command.Lister):
     """List schedules, the newest first."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument('--name', metavar='<name>', help='Only schedules with this name.')
-        parser.add_argument(
-            '--all-projects', action='store_true', help='List the schedules of all projects (admin only).'
-        )
-        parser.add_argument(
-            '--limit', metavar='<count>', type=int, help='Maximum number of schedules to show.'
-        )
-        parser.add_argument('--long', action='store_true', help='Show more fields.')
-        return parser
+    ARGUMENTS: ClassVar[Table] = {
+        '--name': {'metavar': '<name>', 'help': 'Only schedules with this name.'},
+        '--all-projects': {
+            'action': 'store_true',
+            'help': 'List the schedules of all projects (admin only).',
+        },
+        '--limit': {'metavar': '<count>', 'type': int, 'help': 'Maximum number of schedules to show.'},
+        '--long': {'action': 'store_true', 'help': 'Show more fields.'},
+    }
 
     def take_action(
         self, parsed_args: argparse.Namespace
@@ -172,21 +159,19 @@ class ListSchedules(command.Lister):
         """Return the columns and the rows."""
         query = {'name': parsed_args.name, 'all_projects': parsed_args.all_projects or None}
         given = {name: value for name, value in query.items() if value is not None}
-        rows = itertools.islice(Schedule.list(_service(self), **given), parsed_args.limit)
+        rows = itertools.islice(Schedule.list(commands.proxy(self), **given), parsed_args.limit)
         shown = _LIST | (_LONG if parsed_args.long else {})
         return tuple(shown), [
             get_item_properties(row, tuple(shown.values()), formatters=_FORMATS) for row in rows
         ]
 
 
-class _OfOne(command.Command):
+class _OfOne(WithArguments):
     """A command about one schedule."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument('schedule', metavar='<schedule>', help='Name or ID of the schedule.')
-        return parser
+    ARGUMENTS: ClassVar[Table] = {
+        'schedule': {'metavar': '<schedule>', 'help': 'Name or ID of the schedule.'}
+    }
 
 
 class ShowSchedule(_OfOne, command.ShowOne):
@@ -194,28 +179,32 @@ class ShowSchedule(_OfOne, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
         """Return the fields and their values."""
-        return _shown(schedules.find(_service(self), parsed_args.schedule))
+        return _shown(schedules.find(commands.proxy(self), parsed_args.schedule))
 
 
 class SetSchedule(_OfOne):
     """Change, pause or resume a schedule. --keep, --share and --share-metadata replace what was there."""
 
+    ARGUMENTS: ClassVar[Table] = {
+        **_OfOne.ARGUMENTS,
+        '--name': {'metavar': '<name>', 'help': 'New name.'},
+        '--cron': {'metavar': '<times>', 'help': 'New times, as five fields of cron.'},
+        **_VALUES,
+    }
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser."""
         parser = super().get_parser(prog_name)
-        parser.add_argument('--name', metavar='<name>', help='New name.')
-        parser.add_argument('--cron', metavar='<times>', help='New times, as five fields of cron.')
         paused = parser.add_mutually_exclusive_group()
         paused.add_argument(
             '--pause', dest='paused', action='store_true', default=None, help='Do not run it.'
         )
         paused.add_argument('--resume', dest='paused', action='store_false', help='Run it again.')
-        _add_values(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Send what was given."""
-        service = _service(self)
+        service = commands.proxy(self)
         schedule = schedules.find(service, parsed_args.schedule)
         own = {name: getattr(parsed_args, name) for name in ('name', 'cron', 'paused')}
         given = {name: value for name, value in own.items() if value is not None}
@@ -225,9 +214,8 @@ class SetSchedule(_OfOne):
 class UnsetSchedule(_OfOne):
     """Take values out of a schedule."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser = super().get_parser(prog_name)
+    ARGUMENTS: ClassVar[Table] = dict(_OfOne.ARGUMENTS) | {
+        option: {'dest': 'fields', 'action': 'append_const', 'const': field, 'help': f'Take out {text}.'}
         for option, field, text in (
             ('--name', 'name', 'its name'),
             ('--keep', 'keep', 'what it keeps: all is kept then'),
@@ -236,15 +224,12 @@ class UnsetSchedule(_OfOne):
             ('--share-type', 'share_type_id', 'the type of shares'),
             ('--backup-type', 'backup_type', 'the type of backups'),
             ('--name-prefix', 'name_prefix', 'the beginning of names'),
-        ):
-            parser.add_argument(
-                option, dest='fields', action='append_const', const=field, help=f'Take out {text}.'
-            )
-        return parser
+        )
+    }
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Send null for each."""
-        service = _service(self)
+        service = commands.proxy(self)
         schedule = schedules.find(service, parsed_args.schedule)
         schedules.send(service, 'PUT', f'/{schedule.id}', dict.fromkeys(parsed_args.fields or ()))
 
@@ -254,7 +239,7 @@ class DeleteSchedule(_OfOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Delete it."""
-        service = _service(self)
+        service = commands.proxy(self)
         schedules.find(service, parsed_args.schedule).delete(service)
 
 
@@ -263,6 +248,6 @@ class PreviewSchedule(_OfOne, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
         """Return both."""
-        service = _service(self)
+        service = commands.proxy(self)
         found = schedules.preview(service, schedules.find(service, parsed_args.schedule).id)
         return tuple(found), tuple(format_columns.ListColumn(times) for times in found.values())

@@ -4,14 +4,15 @@
 import argparse
 import itertools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from cliff import columns
 from openstack import resource
 from osc_lib.command import command
 from osc_lib.utils import get_item_properties
 
-from manila_lite_client import commands, operations
+from manila_lite_client import arguments, commands, operations
+from manila_lite_client.arguments import Table, WithArguments
 
 _GIB = 1 << 30
 
@@ -83,29 +84,28 @@ _SHOWN = (
 )
 
 
-class ListUsage(command.Lister):
+class ListUsage(WithArguments, command.Lister):
     """List how full shares are, the fullest first."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--min-percent', metavar='<percent>', type=int, help='Only shares that are at least so full.'
-        )
-        parser.add_argument(
-            '--all-projects', action='store_true', help='List the shares of all projects (admin only).'
-        )
-        parser.add_argument(
-            '--project', metavar='<project-id>', help='Only shares of this project (admin only).'
-        )
-        parser.add_argument(
-            '--host', metavar='<host@backend#pool>', help='Only shares of this backend or pool (admin only).'
-        )
-        parser.add_argument(
-            '--limit', metavar='<count>', type=commands.count, help='Maximum number of shares to show.'
-        )
-        parser.add_argument('--long', action='store_true', help='Show more fields.')
-        return parser
+    ARGUMENTS: ClassVar[Table] = {
+        '--min-percent': {
+            'metavar': '<percent>',
+            'type': int,
+            'help': 'Only shares that are at least so full.',
+        },
+        '--all-projects': {'action': 'store_true', 'help': 'List the shares of all projects (admin only).'},
+        '--project': {'metavar': '<project-id>', 'help': 'Only shares of this project (admin only).'},
+        '--host': {
+            'metavar': '<host@backend#pool>',
+            'help': 'Only shares of this backend or pool (admin only).',
+        },
+        '--limit': {
+            'metavar': '<count>',
+            'type': arguments.count,
+            'help': 'Maximum number of shares to show.',
+        },
+        '--long': {'action': 'store_true', 'help': 'Show more fields.'},
+    }
 
     def take_action(
         self, parsed_args: argparse.Namespace
@@ -128,14 +128,10 @@ class ListUsage(command.Lister):
         ]
 
 
-class ShowUsage(command.ShowOne):
+class ShowUsage(WithArguments, command.ShowOne):
     """Show how full a share is, and in how many days it would be full if it goes on like this."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument('share', metavar='<share>', help='ID or name of the share.')
-        return parser
+    ARGUMENTS: ClassVar[Table] = {'share': {'metavar': '<share>', 'help': 'ID or name of the share.'}}
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Return the fields and their values."""
