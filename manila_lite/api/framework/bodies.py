@@ -128,14 +128,9 @@ class Bare(Body):
     """A body that is the entity itself, without a key."""
 
     def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the whole document at a version, as clients may send it."""
         return self.shown(self.entity(version))
 
     def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
-        """Return the entity with every field under its own name.
-
-        :raises errors.Invalid: with the name of the field and the reason.
-        """
         if not isinstance(document, dict):
             raise errors.Invalid('body: must be an object.')
         return self.parse_entity(version, document, [] if ignored is None else ignored, bare=True)
@@ -146,7 +141,6 @@ class Either(Bare):
     """A body that is the entity itself, or has it under ``key``: clients send both."""
 
     def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the whole document at a version, as clients may send it."""
         wrapped = {
             'type': 'object',
             'properties': {self.key: self.entity(version)},
@@ -156,10 +150,6 @@ class Either(Bare):
         return self.shown({'oneOf': [self.entity(version), wrapped]})
 
     def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
-        """Return the entity with every field under its own name.
-
-        :raises errors.Invalid: with the name of the field and the reason.
-        """
         wrapped = isinstance(document, dict) and set(document) == {self.key}
         return super().parse(version, document[self.key] if wrapped else document, ignored)
 

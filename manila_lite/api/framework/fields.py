@@ -315,11 +315,9 @@ class One:
     twin: str | None = None
 
     def render(self, row: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
         return dict.fromkeys(_keys(self.view.key, self.twin), self.view.render(row, req))
 
     def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the document."""
         return shapes.document(dict.fromkeys(_keys(self.view.key, self.twin), self.view.schema(version)))
 
 
@@ -355,7 +353,6 @@ class Many:
         return any(field.name == name for field in (*self.view.fields, *self.beside))
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
         document: dict[str, Any] = dict.fromkeys(
             _keys(self.view.plural, self.twin), self.view.render_all(rows, req)
         )
@@ -366,7 +363,6 @@ class Many:
         return document
 
     def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the document."""
         optional: dict[str, Schema] = {'count': shapes.INTEGER} if self.counted else {}
         if self.paged:
             optional[f'{self.view.plural}_links'] = shapes.LINKS
@@ -382,9 +378,7 @@ class Plain:
     key: str | None = None
 
     def render(self, value: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
         return value if self.key is None else {self.key: value}
 
     def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the document."""
         return self.body if self.key is None else shapes.document({self.key: self.body})

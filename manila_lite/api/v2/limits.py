@@ -50,12 +50,10 @@ class _Absolute(Plain):
     """The answer ``{'limits': {'rate': [], 'absolute': {...}}}``. Rate limits are not shown here."""
 
     def render(self, usages: dict[str, dict[str, int]], req: Any) -> dict[str, Any]:
-        """Return the document."""
         absolute = {name: usages[resource][part] for name, resource, part in _living(req.version)}
         return super().render({'rate': [], 'absolute': absolute}, req)
 
     def schema(self, version: int) -> shapes.Schema:
-        """Return the JSON schema of the document."""
         absolute = shapes.document({name: self.body for name, _, _ in _living(version)})
         rates = {'type': 'array', 'maxItems': 0}
         return shapes.document({str(self.key): shapes.document({'rate': rates, 'absolute': absolute})})

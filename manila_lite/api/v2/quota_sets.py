@@ -125,7 +125,6 @@ class Limits(Plain):
     named: bool = True
 
     def render(self, limits: dict[str, Any], req: Any) -> dict[str, Any]:
-        """Return the document."""
         shown = {'id': limits['id']} if self.named else {}
         shown.update(
             (field.name, limits[field.name])
@@ -135,7 +134,6 @@ class Limits(Plain):
         return super().render(shown, req)
 
     def schema(self, version: int) -> shapes.Schema:
-        """Return the JSON schema of the document."""
         names = [field.name for field in fields.fields_at(RESOURCES, version)]
         always = {name: self.body for name in names if name in actions.OF_TYPES}
         if self.named:

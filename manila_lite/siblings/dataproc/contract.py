@@ -44,7 +44,6 @@ class Bare(Body):
     strict: bool = True
 
     def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
-        """Return the entity with every field under its own name."""
         if not isinstance(document, dict):
             raise errors.Invalid(f'{self.key}: the body must be an object.')
         return super().parse(version, {self.key: document}, ignored)
@@ -54,14 +53,12 @@ class Pages(Many):
     """A list with the marker of the next page, if a limit was given."""
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
         document = super().render(rows, req)
         if 'limit' in req.query:
             document['markers'] = {'prev': None, 'next': req.related.get('next')}
         return document
 
     def schema(self, version: int) -> shapes.Schema:
-        """Return its schema."""
         return shapes.document(
             {self.view.plural: {'type': 'array', 'items': self.view.schema(version)}}, {'markers': _OBJECT}
         )

@@ -54,7 +54,6 @@ class SshRemote(Remote):
         self._patience = patience
 
     def run(self, argv: Sequence[str], data: bytes = b'', timeout: float | None = None) -> Result:
-        """See ``Remote.run``."""
         seconds = timeout or self._patience
         line = command_line(argv, self._node.user, seconds)
         try:

@@ -52,7 +52,6 @@ class FakeDriver(InstanceDriver):
         self.state.mkdir(parents=True, exist_ok=True)
 
     def capabilities(self) -> Capabilities:
-        """See ``InstanceDriver.capabilities``."""
         own = self.conf[self.GROUP]
         return Capabilities(
             own.virtiofs,
@@ -65,17 +64,14 @@ class FakeDriver(InstanceDriver):
     # Servers ----------------------------------------------------------------------------------
 
     def spawn(self, server: Server) -> None:
-        """See ``InstanceDriver.spawn``."""
         with self._call('spawn', server.id) as known:
             known['servers'].setdefault(server.id, {'power': Power.OFF, 'shares': {}, 'console': ''})
 
     def destroy(self, server: Server) -> None:
-        """See ``InstanceDriver.destroy``."""
         with self._call('destroy', server.id) as known:
             known['servers'].pop(server.id, None)
 
     def power_on(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
-        """See ``InstanceDriver.power_on``."""
         with self._call('power_on', server.id, *(share.tag for share in shares)) as known:
             for share in shares:
                 if self.mount_key(share) not in known['mounts']:
@@ -90,48 +86,39 @@ class FakeDriver(InstanceDriver):
             }
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
-        """See ``InstanceDriver.power_off``."""
         with self._call('power_off', server.id) as known:
             if server.id in known['servers']:
                 known['servers'][server.id] |= {'power': Power.OFF, 'shares': {}}
 
     def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
-        """See ``InstanceDriver.reboot``."""
         with self._call('reboot', server.id) as known:
             _guest(known, server)['console'] += f'{server.name}: rebooting\n'
 
     def suspend(self, server: Server) -> None:
-        """See ``InstanceDriver.suspend``."""
         with self._call('suspend', server.id) as known:
             _guest(known, server)['power'] = Power.SAVED
 
     def resume(self, server: Server) -> None:
-        """See ``InstanceDriver.resume``."""
         with self._call('resume', server.id) as known:
             _guest(known, server)['power'] = Power.RUNNING
 
     def rebuild(self, server: Server) -> None:
-        """See ``InstanceDriver.rebuild``."""
         with self._call('rebuild', server.id) as known:
             _guest(known, server)['console'] = ''
 
     def resize(self, server: Server) -> None:
-        """See ``InstanceDriver.resize``."""
         with self._call('resize', server.id, str(server.memory)):
             pass
 
     def create_image(self, server: Server, name: str) -> None:
-        """See ``InstanceDriver.create_image``."""
         with self._call('create_image', server.id, name) as known:
             known['images'] = sorted({*known['images'], f'{server.project_id}/{name}'})
 
     def delete_image(self, project_id: str, name: str) -> None:
-        """See ``InstanceDriver.delete_image``."""
         with self._call('delete_image', name) as known:
             known['images'] = [one for one in known['images'] if one != f'{project_id}/{name}']
 
     def console(self, server: Server, lines: int | None = None) -> str:
-        """See ``InstanceDriver.console``."""
         with self._call('console', server.id) as known:
             text = _guest(known, server)['console']
         return text if lines is None else ''.join(text.splitlines(keepends=True)[-lines:] if lines else [])
@@ -146,7 +133,6 @@ class FakeDriver(InstanceDriver):
         )
 
     def list_running(self) -> frozenset[str]:
-        """See ``InstanceDriver.list_running``."""
         return frozenset(
             server_id
             for server_id, guest in self.records()['servers'].items()
@@ -156,17 +142,14 @@ class FakeDriver(InstanceDriver):
     # Shares -----------------------------------------------------------------------------------
 
     def share_mount(self, share: MountedShare) -> None:
-        """See ``InstanceDriver.share_mount``."""
         with self._call('share_mount', share.id) as known:
             known['mounts'][self.mount_key(share)] = share.export
 
     def share_umount(self, share: MountedShare) -> None:
-        """See ``InstanceDriver.share_umount``."""
         with self._call('share_umount', share.id) as known:
             known['mounts'].pop(self.mount_key(share), None)
 
     def is_mounted(self, share: MountedShare) -> bool:
-        """See ``InstanceDriver.is_mounted``."""
         return self.mount_key(share) in self.records()['mounts']
 
     def mount_health(self, share: MountedShare) -> Health:
@@ -176,16 +159,13 @@ class FakeDriver(InstanceDriver):
         return next((Health(words[0]) for words in self._faults('mount_health')), Health.ANSWERS)
 
     def list_mounted(self) -> frozenset[str]:
-        """See ``InstanceDriver.list_mounted``."""
         return frozenset(self.records()['mounts'])
 
     def umount_key(self, key: str) -> None:
-        """See ``InstanceDriver.umount_key``."""
         with self._call('umount_key', key) as known:
             known['mounts'].pop(key, None)
 
     def mount_key(self, share: MountedShare) -> str:
-        """See ``InstanceDriver.mount_key``."""
         return hashlib.sha256(f'{share.protocol} {share.export}'.encode()).hexdigest()[:32]
 
     # Records ----------------------------------------------------------------------------------

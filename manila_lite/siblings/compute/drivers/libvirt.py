@@ -60,7 +60,6 @@ class LibvirtDriver(LocalServers):
             raise
 
     def start(self) -> None:
-        """See ``InstanceDriver.start``."""
         qemu_host.program('virsh')
         qemu_host.program('xorriso')
         try:
@@ -87,7 +86,6 @@ class LibvirtDriver(LocalServers):
         return Power.SAVED if info.get('Managed save') == 'yes' else Power.OFF
 
     def destroy(self, server: Server) -> None:
-        """See ``InstanceDriver.destroy``."""
         self.power_off(server, hard=True)
         if self._info(server):
             self._virsh('undefine', '--managed-save', _PREFIX + server.id)
@@ -98,7 +96,6 @@ class LibvirtDriver(LocalServers):
         return {share.id: self.files(server) / f'share{number}' for number, share in enumerate(shares)}
 
     def power_on(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
-        """See ``InstanceDriver.power_on``."""
         files, links = self.files(server), self._links(server, shares)
         wanted = libvirt_xml.domain(
             self._conf,
@@ -143,7 +140,6 @@ class LibvirtDriver(LocalServers):
                 taps.hold('', tap, nic)
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
-        """See ``InstanceDriver.power_off``."""
         power, name = self._power(server), _PREFIX + server.id
         if power == Power.RUNNING and not hard:
             self._virsh('shutdown', name)
@@ -171,7 +167,6 @@ class LibvirtDriver(LocalServers):
                 raise errors.Final(f'The memory of the server cannot be saved: {refused}') from refused
 
     def resume(self, server: Server) -> None:
-        """See ``InstanceDriver.resume``."""
         power = self._power(server)
         if power == Power.OFF:
             raise errors.Final('The server has no saved memory.')
@@ -182,7 +177,6 @@ class LibvirtDriver(LocalServers):
     # State ------------------------------------------------------------------------------------
 
     def inspect(self, server: Server, shares: tuple[MountedShare, ...]) -> GuestState:
-        """See ``InstanceDriver.inspect``."""
         power = self._power(server)
         if power != Power.RUNNING:
             return GuestState(power)
@@ -205,7 +199,6 @@ class LibvirtDriver(LocalServers):
         )
 
     def list_running(self) -> frozenset[str]:
-        """See ``InstanceDriver.list_running``."""
         return frozenset(
             name.removeprefix(_PREFIX)
             for name in self._virsh('list', '--name').split()

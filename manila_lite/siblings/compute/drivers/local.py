@@ -88,7 +88,6 @@ class LocalServers(HostMounts):
         return Files(self.servers / server.id)
 
     def spawn(self, server: Server) -> None:
-        """See ``InstanceDriver.spawn``."""
         files = self.files(server)
         files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in (server.kernel, server.initrd):
@@ -112,7 +111,6 @@ class LocalServers(HostMounts):
         config_drive.make(self.files(server).config, metadata.files(server, shares))
 
     def rebuild(self, server: Server) -> None:
-        """See ``InstanceDriver.rebuild``."""
         files = self.files(server)
         for path in (files.disk, files.memory, files.console):
             path.unlink(missing_ok=True)
@@ -135,7 +133,6 @@ class LocalServers(HostMounts):
         disks.keep(self.files(server).disk, draft.with_name(name), draft)
 
     def delete_image(self, project_id: str, name: str) -> None:
-        """See ``InstanceDriver.delete_image``."""
         (image_files.own(self.images, project_id) / name).unlink(missing_ok=True)
 
     def _draft(self, server: Server) -> Path:
@@ -148,7 +145,6 @@ class LocalServers(HostMounts):
         shutil.rmtree(self.files(server).folder, ignore_errors=True)
 
     def console(self, server: Server, lines: int | None = None) -> str:
-        """See ``InstanceDriver.console``."""
         try:
             said = self.files(server).console.read_text(errors='replace')
         except FileNotFoundError:

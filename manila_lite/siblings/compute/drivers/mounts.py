@@ -91,7 +91,6 @@ class HostMounts(InstanceDriver):
         self._check_seconds = group.mount_check_timeout
 
     def mount_key(self, share: MountedShare) -> str:
-        """See ``InstanceDriver.mount_key``."""
         return hashlib.sha256(share.export.encode()).hexdigest()[:32]
 
     def place(self, share: MountedShare) -> str:
@@ -99,7 +98,6 @@ class HostMounts(InstanceDriver):
         return str(self.base / self.mount_key(share))
 
     def share_mount(self, share: MountedShare) -> None:
-        """See ``InstanceDriver.share_mount``."""
         if share.protocol not in self.capabilities().protocols:
             raise errors.Final(f'This host cannot mount {share.protocol} shares.')
         self._must_be_free(share)
@@ -121,7 +119,6 @@ class HostMounts(InstanceDriver):
             )
 
     def share_umount(self, share: MountedShare) -> None:
-        """See ``InstanceDriver.share_umount``."""
         self.umount_key(self.mount_key(share))
 
     def umount_key(self, key: str) -> None:
@@ -140,13 +137,10 @@ class HostMounts(InstanceDriver):
             place.rmdir()
 
     def is_mounted(self, share: MountedShare) -> bool:
-        """See ``InstanceDriver.is_mounted``."""
         return self._mounter.mounted(self.place(share)) is not None
 
     def mount_health(self, share: MountedShare) -> nfs.Health:
-        """See ``InstanceDriver.mount_health``."""
         return self._mounter.health(self.place(share), self._check_seconds)
 
     def list_mounted(self) -> frozenset[str]:
-        """See ``InstanceDriver.list_mounted``."""
         return frozenset(Path(mount.path).name for mount in self._mounter.mounts(str(self.base)))

@@ -45,7 +45,6 @@ class QemuDriver(LocalServers):
         self._binary = self._virtiofsd = self._flavour = self._accel = ''
 
     def start(self) -> None:
-        """See ``InstanceDriver.start``."""
         if len(str(self.servers)) + 46 > _SOCKET_LENGTH:
             raise errors.BadConfig(
                 f'[compute] state: {self.servers} is too long for the path of a Unix socket'
@@ -61,7 +60,6 @@ class QemuDriver(LocalServers):
         self.servers.chmod(0o700)
 
     def stop(self) -> None:
-        """See ``InstanceDriver.stop``."""
         self._metadata.end_all()
 
     def _run(self, server: Server) -> GuestProcesses:
@@ -70,13 +68,11 @@ class QemuDriver(LocalServers):
     # Servers ----------------------------------------------------------------------------------
 
     def destroy(self, server: Server) -> None:
-        """See ``InstanceDriver.destroy``."""
         self._run(server).clear()
         self._metadata.end(server.id)
         self.clear(server)
 
     def power_on(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
-        """See ``InstanceDriver.power_on``."""
         run, commands = self._run(server), self._commands(server, shares)
         for nic in server.nics:
             self.bridge(nic)  # raises before anything is started
@@ -134,7 +130,6 @@ class QemuDriver(LocalServers):
         )
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
-        """See ``InstanceDriver.power_off``."""
         run = self._run(server)
         if not hard and run.running():
             with run.monitor() as monitor:
@@ -181,7 +176,6 @@ class QemuDriver(LocalServers):
     # State ------------------------------------------------------------------------------------
 
     def inspect(self, server: Server, shares: tuple[MountedShare, ...]) -> GuestState:
-        """See ``InstanceDriver.inspect``."""
         files, run = self.files(server), self._run(server)
         if files.memory.exists():
             return GuestState(Power.SAVED)
@@ -196,7 +190,6 @@ class QemuDriver(LocalServers):
         return GuestState(Power.RUNNING, run.broken())
 
     def list_running(self) -> frozenset[str]:
-        """See ``InstanceDriver.list_running``."""
         if not self.servers.is_dir():
             return frozenset()
         return frozenset(

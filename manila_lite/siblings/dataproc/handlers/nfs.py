@@ -48,7 +48,6 @@ class NfsHandler(ShareHandler):
     protocol = 'NFS'
 
     def setup(self, remote: Remote) -> None:
-        """See ``ShareHandler.setup``."""
         client.ensure(remote, self.conf.dataproc_nodes.install_timeout)
 
     def mount(self, remote: Remote, mount: Mount) -> None:
@@ -68,7 +67,6 @@ class NfsHandler(ShareHandler):
             fstab.put(remote, mount, self._options())
 
     def unmount(self, remote: Remote, mount: Mount, force: bool = False) -> str:
-        """See ``ShareHandler.unmount``."""
         with _said(mount):
             mounter, place = self._mounter(remote), _real(remote, mount.path)
             there, note = mounter.mounted(place), ''
@@ -80,7 +78,6 @@ class NfsHandler(ShareHandler):
             return note
 
     def is_mounted(self, remote: Remote, mount: Mount) -> bool:
-        """See ``ShareHandler.is_mounted``."""
         with _said(mount):
             place = _real(remote, mount.path)
             there = self._mounter(remote).mounted(place)

@@ -39,7 +39,6 @@ class ComputeInfra(SshInfra):
         self._service = connection.Connection(conf, connection.COMPUTE)
 
     def offer(self, wanted: Wanted, taken: frozenset[str]) -> str:
-        """See ``Infra.offer``."""
         return f'{wanted.name}-{wanted.instance_id}'
 
     def ready(self, ref: str, wanted: Wanted) -> Node:
@@ -68,7 +67,6 @@ class ComputeInfra(SshInfra):
         )
 
     def release(self, ref: str) -> None:
-        """See ``Infra.release``."""
         there = list(self._servers(name=ref))
         for server in there:
             self._delete(server)
@@ -76,7 +74,6 @@ class ComputeInfra(SshInfra):
             raise errors.Again(self._pause, 'Its server is being deleted.')
 
     def sweep(self, taken: Callable[[], frozenset[str]]) -> None:
-        """See ``Infra.sweep``."""
         there = list(self._servers())
         known = taken()  # read after the list, since a server's name is stored before the server is made
         for server in there:

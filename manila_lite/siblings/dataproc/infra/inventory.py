@@ -25,7 +25,6 @@ class Inventory(SshInfra):
         return free
 
     def ready(self, ref: str, wanted: Wanted) -> Node:
-        """See ``Infra.ready``."""
         node = self._nodes().get(ref)
         if node is None:
             raise errors.Final(f'{ref} is no longer in the inventory.')

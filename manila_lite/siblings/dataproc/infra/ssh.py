@@ -14,7 +14,6 @@ class SshInfra(Infra):
     """The common part of infrastructures whose nodes are reached over SSH."""
 
     def connect(self, node: Node) -> contextlib.AbstractContextManager[Remote]:
-        """See ``Infra.connect``."""
         return remote.connect(node, self.conf)
 
     def answering(self, node: Node) -> Node:
