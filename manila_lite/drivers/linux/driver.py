@@ -120,7 +120,7 @@ class LinuxDriver(
     def teardown_server(self, server: values.ShareServer) -> None:
         """Tear the server down, and delete the data that a migration of it took."""
         self.services.server_migrations.clear_source(server.id)
-        self.services.share_servers.drop(server.id)
+        self.services.share_servers.drop(server.id, server.security_services)
 
     # Share servers that come from another backend, or from this one into another share network -----
 

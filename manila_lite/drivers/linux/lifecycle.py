@@ -8,7 +8,9 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers.interface import Backend, FailsOver, capabilities_of, replication_of
 from manila_lite.drivers.linux import report
-from manila_lite.drivers.linux.protocols import check
+from manila_lite.drivers.linux.options import is_in_domains
+from manila_lite.drivers.linux.protocols import active_directory, check
+from manila_lite.drivers.linux.protocols.protocol_servers import membership_of
 from manila_lite.drivers.linux.services import Services
 from manila_lite.host.commands import CommandFailed
 
@@ -38,15 +40,29 @@ class LinuxLifecycle(FailsOver):
             raise errors.Final(
                 f'linux_pool_path = {conf.linux_pool_path} cannot be used as a pool: {bad}'
             ) from bad
-        if 'CIFS' not in self.PROTOCOLS and conf.linux_cifs_users:
+        if 'CIFS' not in self.PROTOCOLS and (conf.linux_cifs_users or is_in_domains(conf)):
             LOG.warning('%s serves NFS only: %s', self.backend.host, check.lacks_for_cifs(conf))
         try:
             if self.HANDLES_SHARE_SERVERS:
                 self.services.share_servers.adopt()
             else:
+                if 'CIFS' in self.PROTOCOLS:
+                    self._join_or_leave()
                 self.services.protocol_servers.start()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(str(bad)) from bad
+
+    def _join_or_leave(self) -> None:
+        """Have the CIFS server in the domain of the options, and in no other.
+
+        :raises errors.Final: it cannot join, or an option cannot be used.
+        """
+        conf, host = self.backend.conf, self.backend.host
+        membership = membership_of(self.services.state, conf.linux_netns)
+        if domain := active_directory.of_backend(conf):
+            membership.join(host, domain)
+        elif noted := membership.noted:
+            membership.leave(host, noted.domain(conf.linux_cifs_domain_user, conf.linux_cifs_domain_password))
 
     def shutdown(self) -> None:
         self.services.copies.end_all()

@@ -51,6 +51,40 @@ OPTIONS = (
         'format of Samba; see manila-linux-user. Without it, or without Samba, the backend serves NFS only. A '
         'change of the file takes effect at once.',
     ),
+    cfg.BoolOpt(
+        'linux_cifs_active_directory',
+        default=False,
+        help='With share servers: serve CIFS to users of Active Directory. A share server joins the domain of the security '
+        'service of type active_directory that its share network has. Servers of networks without one know the users of '
+        'linux_cifs_users. Needs the packages winbind and libnss-winbind.',
+    ),
+    cfg.StrOpt(
+        'linux_cifs_domain',
+        help='Without share servers: DNS name of the Active Directory domain whose users have access to CIFS shares, in '
+        'place of linux_cifs_users. The CIFS server joins it when the share manager starts.',
+    ),
+    cfg.ListOpt(
+        'linux_cifs_domain_dns',
+        default=[],
+        help='Addresses of DNS servers of linux_cifs_domain, three at most.',
+    ),
+    cfg.StrOpt(
+        'linux_cifs_domain_server',
+        help='Name or address of the only domain controller to ask. Default: DNS names them.',
+    ),
+    cfg.StrOpt(
+        'linux_cifs_domain_ou',
+        help='Organizational unit for the computer account, as OU=files,OU=servers. It must exist. Default: CN=Computers.',
+    ),
+    cfg.StrOpt(
+        'linux_cifs_domain_user',
+        help='Account that may add computers to linux_cifs_domain. It is used to join and to leave only.',
+    ),
+    cfg.StrOpt(
+        'linux_cifs_domain_password',
+        secret=True,
+        help='Password of linux_cifs_domain_user, at most 127 bytes.',
+    ),
     cfg.PortOpt(
         'linux_cifs_port',
         default=445,
@@ -172,6 +206,12 @@ LinuxOptions = Any
 
 def is_shared(conf: LinuxOptions) -> bool:
     return bool(conf.linux_pool_fence != FENCES[0])
+
+
+def is_in_domains(conf: LinuxOptions) -> bool:
+    """Say whether CIFS servers know the users of Active Directory."""
+    with_servers = conf.driver_handles_share_servers
+    return bool(conf.linux_cifs_active_directory if with_servers else conf.linux_cifs_domain)
 
 
 def wants_directory(conf: LinuxOptions) -> bool:

@@ -27,6 +27,7 @@ _OF_EXPORTS = (
     'linux_nfs_port',
     'linux_cifs_port',
     'linux_cifs_users',
+    'linux_cifs_domain',
     'linux_netns',
     'linux_graceless',
     'linux_grace_period',

@@ -13,6 +13,7 @@ from manila_lite.tests.services import groups
 #: Packages of which the default tier needs none, and the group that brings each.
 _ON_CALL = {
     'ceph-mon': 'ceph',
+    'winbind': 'domains',
     'qemu-system-x86': 'guests',
     'libvirt-daemon': 'libvirt',
     'chromium': 'browser',

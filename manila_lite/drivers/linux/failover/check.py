@@ -33,6 +33,11 @@ def problems(conf: LinuxOptions) -> Iterator[values.Problem]:
             'remove it: CIFS shares do not come up on another host',
         ),
         (
+            conf.linux_cifs_active_directory,
+            'linux_cifs_active_directory',
+            'remove it: CIFS shares do not come up on another host',
+        ),
+        (
             bool(conf.linux_peers),
             'linux_peers',
             'remove it: share servers of a backend with several hosts do not migrate',

@@ -10,9 +10,9 @@ from pathlib import Path
 from manila_lite import values
 from manila_lite.drivers.file_servers import compiled
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux.options import LinuxOptions
+from manila_lite.drivers.linux.options import LinuxOptions, is_in_domains
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.drivers.linux.protocols import handle_guard, samba_users
+from manila_lite.drivers.linux.protocols import handle_guard, samba_users, winbind
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 _PROGRAMS = {'mount': 'mount', 'umount': 'mount'}
@@ -27,17 +27,21 @@ _BTRFS_PROGRAMS = {
 _DIRECTORY_PROGRAMS = {'bwrap': 'bubblewrap', 'find': 'findutils'}
 _SERVER_PROGRAMS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
 _CIFS_PROGRAMS = {'smbcontrol': 'samba', 'smbd': 'samba'}
+_DOMAIN_PROGRAMS = {'net': 'samba-common-bin', 'winbindd': 'winbind', 'wbinfo': 'winbind'}
 
 
 def lacks_for_cifs(conf: LinuxOptions) -> str:
     """Return the reason why CIFS cannot be served, or ''."""
-    if not conf.linux_cifs_users:
+    in_domains = is_in_domains(conf)
+    if not (conf.linux_cifs_users or in_domains):
         return 'linux_cifs_users names no file with users'
     lacks = {
         package: program
-        for program, package in _CIFS_PROGRAMS.items()
+        for program, package in (_CIFS_PROGRAMS | (_DOMAIN_PROGRAMS if in_domains else {})).items()
         if not shutil.which(program, path=ENV['PATH'])
     }
+    if in_domains and not winbind.library():
+        lacks['libnss-winbind'] = winbind.LIBRARY
     if not samba_users.is_installed():
         lacks['libnss-wrapper'] = 'libnss_wrapper.so'
     if not compiled.can_be_made():

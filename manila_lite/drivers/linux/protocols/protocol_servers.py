@@ -14,6 +14,7 @@ from manila_lite.drivers.file_servers.ganesha import Ganesha
 from manila_lite.drivers.linux.failover.durable_files import DurableFiles
 from manila_lite.drivers.linux.options import LinuxOptions, is_shared, wants_directory
 from manila_lite.drivers.linux.protocols import check
+from manila_lite.drivers.linux.protocols.membership import Membership
 from manila_lite.drivers.linux.protocols.protocol_server import Change, ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.samba import Samba
 from manila_lite.drivers.linux.protocols.vfs import Vfs
@@ -56,6 +57,11 @@ _SERVERS: Mapping[str, Callable[[Path, LinuxOptions, str | None], FileServer]] =
     'NFS': _ganesha,
     'CIFS': _samba,
 }
+
+
+def membership_of(home: Path, netns: str | None) -> Membership:
+    """Return the membership of the CIFS server of a folder in a domain of users."""
+    return Membership(home / _FOLDERS['CIFS'], netns)
 
 
 def protocols(conf: LinuxOptions) -> frozenset[str]:

@@ -7,7 +7,6 @@ does not confirm it in time is killed, and its client connects anew.
 
 import contextlib
 import hashlib
-import os
 import re
 import shutil
 import threading
@@ -22,16 +21,17 @@ from manila_lite import errors, values
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.file_servers.ganesha_clients import Block
-from manila_lite.drivers.linux.protocols import samba_config, samba_users
+from manila_lite.drivers.linux.protocols import membership, samba_config, samba_users
+from manila_lite.drivers.linux.protocols.domain_users import DomainUsers
 from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
+from manila_lite.drivers.linux.protocols.winbind import Winbind
 from manila_lite.host import programs
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
 
 LOG = log.getLogger(__name__)
 
-#: Unix sockets are below this path, and their paths may not be longer than some hundred characters.
-_RUN_LENGTH = 70
+_NOBODY = 'the backend has no list of users, and the share network of the share no security service of type active_directory'
 _ANSWER_SECONDS = '10'
 _END_SECONDS = 10.0
 #: From so many client processes on, all are asked at once, which takes a second for any number.
@@ -65,30 +65,54 @@ class Samba(FileServer):
         super().__init__(state, home, netns)
         self._port = port
         self._lacks = lacks
-        self._run = _run_place(state)
-        self._first = samba_config.main(state, self._run, port, connections)
+        self._connections = connections
+        self._run = samba_config.run_place(state)
+        self._membership = membership.Membership(state, netns)
+        self._winbind = Winbind(state, self._membership)
         self._guard = ConnectionGuard(state, per_address)
         self._server = Daemon(state / 'smbd.json')
+        self._has_users = bool(users)
         self._users = samba_users.Users(users, state / 'private')
+        self._domain_users = DomainUsers(state / 'private' / 'names.json')
         self._change = threading.RLock()
         self._shares = SmbShares(state, self._first, self._reload)
         self.exports = self._shares
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
-        """Return levels and users, and a result for every rule."""
-        return self._users.blocks(rules)
+        """Return levels and users, and a result for every rule. In a domain, users and groups are security identifiers."""
+        if not (member := self._member):
+            return self._users.blocks(rules)
+        return self._domain_users.blocks(
+            rules, member.realm, lambda name: self._winbind.sid(member.workgroup, name)
+        )
+
+    @property
+    def _member(self) -> membership.Member | None:
+        return self._membership.member
+
+    def _first(self) -> str:
+        """Return the configuration without shares."""
+        role = self._membership.settings(self._member) if self._member else ''
+        return samba_config.main(self._state, self._run, self._port, self._connections, role)
+
+    @property
+    def lacks(self) -> str:
+        """Return the reason why CIFS cannot be served here, or ''."""
+        return self._lacks or ('' if self._has_users or self._member else _NOBODY)
 
     # Life -------------------------------------------------------------------------------------
 
     @property
     def daemons(self) -> Mapping[str, Daemon]:
-        """Return smbd, the only daemon."""
-        return {'smbd': self._server}
+        """Return smbd, and in a domain its winbindd."""
+        return {**({'winbindd': self._winbind.daemon} if self._member else {}), 'smbd': self._server}
 
     @property
     def needed(self) -> bool:
-        """Say whether the server has shares, and CIFS can be served here."""
-        return not self._lacks and bool(self.exports.served())
+        """Say whether the server has shares, and CIFS can be served here. In a domain it runs without shares, too: names in
+        access rules are looked up before the first share is served.
+        """
+        return not self.lacks and (self._member is not None or bool(self.exports.served()))
 
     @property
     def _words(self) -> list[str]:
@@ -97,7 +121,7 @@ class Samba(FileServer):
     @property
     def _mark(self) -> str:
         return hashlib.sha256(
-            f'{self._first} {self._space} {self._lacks} {self._guard.mark}'.encode()
+            f'{self._first()} {self._space} {self._lacks} {self._guard.mark}'.encode()
         ).hexdigest()
 
     @property
@@ -107,31 +131,37 @@ class Samba(FileServer):
 
     def restart_if_dead(self) -> bool:
         """Bring the user list up to date, then see ``FileServer.restart_if_dead``."""
-        if self.needed:
+        if self.needed and not self._member:
             self._users.copy()
         return super().restart_if_dead()
 
     def _find(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._server.adopt(int((self._run / 'smbd.pid').read_text()), self._words)
+        for daemon, words in ((self._server, self._words), (self._winbind.daemon, self._winbind.words)):
+            with contextlib.suppress(OSError, ValueError):
+                daemon.adopt(int((self._run / f'{words[0]}.pid').read_text()), words)
 
     def _spawn(self) -> None:
         self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._run.chmod(0o700)
         (self._run / 'private').mkdir(mode=0o700, exist_ok=True)
-        self._users.copy()
+        if not self._member:
+            self._users.copy()
         self._shares.write()
         self._shares.note()
         self._guard.place()
+        if self._member:
+            self._winbind.start(self._mark)
         self._server.start(self.inside(self._words), self._state / 'smbd.out', mark=self._mark, env=self._env)
 
     @property
     def _env(self) -> dict[str, str]:
-        users, guard = samba_users.wrapped(self._state / 'private'), self._guard.env
+        users = self._winbind.env if self._member else samba_users.wrapped(self._state / 'private')
+        guard = self._guard.env
         return {**users, **guard, 'LD_PRELOAD': f'{users["LD_PRELOAD"]}:{guard["LD_PRELOAD"]}'}
 
     def _stop(self) -> None:
         self._server.stop()
+        self._winbind.daemon.stop()
         if not self._run.exists():
             return  # smbd was never started
         for process in self._others():
@@ -142,7 +172,11 @@ class Samba(FileServer):
 
     def _others(self) -> Iterable[psutil.Process]:
         """Return the processes that this smbd, or an earlier one of this directory, started."""
-        return programs.running(self._words[0], lambda words: self._words[-1] in words)
+        return (
+            process
+            for program in (self._words[0], self._winbind.words[0])
+            for process in programs.running(program, lambda words: self._words[-1] in words)
+        )
 
     @property
     def _trouble(self) -> str:
@@ -167,8 +201,8 @@ class Samba(FileServer):
         self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
     ) -> Mapping[int, str]:
         """See ``FileServer.export``. The first share starts the server."""
-        if self._lacks:
-            raise errors.Final(f'CIFS is not served here: {self._lacks}.')
+        if self.lacks:
+            raise errors.Final(f'CIFS is not served here: {self.lacks}.')
         with self._change:
             refused = super().export(name, path, clients, mounted_as)
             self.restart_if_dead()
@@ -236,10 +270,3 @@ def _end(process: psutil.Process) -> None:
         end = time.monotonic() + _END_SECONDS
         while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < end:
             time.sleep(0.02)
-
-
-def _run_place(state: Path) -> Path:
-    if len(os.fsencode(state / 'run')) <= _RUN_LENGTH:
-        return state / 'run'
-    name = hashlib.sha256(os.fsencode(state)).hexdigest()[:16]
-    return Path('/run', f'manila_lite-smb-{name}')

@@ -8,19 +8,17 @@ when it closes denied sessions, and would also close sessions of users who still
 smbd offers files only. Its other calls could tell each user the names of the users of all projects.
 """
 
+import hashlib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 _GLOBAL = """# Written by manila_lite, which writes it anew when anything changes.
 [global]
-  server role = standalone server
-  disable netbios = yes
+{role}  disable netbios = yes
   smb ports = {port}
   server min protocol = SMB2_10
-  passdb backend = smbpasswd:{state}/private/smbpasswd
-  private dir = {run}/private
-  state directory = {run}
   cache directory = {run}
   lock directory = {run}
   pid directory = {run}
@@ -39,6 +37,31 @@ _GLOBAL = """# Written by manila_lite, which writes it anew when anything change
   max smbd processes = {connections}
   deadtime = {idle}
 """
+_STANDALONE = """  server role = standalone server
+  passdb backend = smbpasswd:{state}/private/smbpasswd
+  private dir = {run}/private
+  state directory = {run}
+"""
+#: Ids of users come from the domain alone, so that they stay the same. Those of trusted domains would not, and names could be
+#: there twice. The password of the computer is below ``private``, and outlives a reboot.
+_MEMBER = """  server role = member server
+  security = ads
+  realm = {realm}
+  workgroup = {workgroup}
+  netbios name = {computer}
+{controller}  passdb backend = tdbsam:{state}/private/passdb.tdb
+  private dir = {state}/private
+  state directory = {run}
+  winbindd socket directory = {run}/winbindd
+  include system krb5 conf = no
+  allow trusted domains = no
+  idmap config * : backend = tdb
+  idmap config * : range = 1048576-1058575
+  idmap config {workgroup} : backend = rid
+  idmap config {workgroup} : range = 2000000-1999999999
+"""
+#: Unix sockets are below this path, and their paths may not be longer than some hundred characters.
+_RUN_LENGTH = 70
 #: Minutes after which a connection ends that has no open file and does nothing. Clients then connect anew without notice.
 _IDLE_MINUTES = 15
 #: An empty ``valid users`` would grant access to all users. root is never a user here, so it stands for none.
@@ -63,11 +86,38 @@ _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _LONGEST = 80
 
 
-def main(state: Path, run: Path, port: int, connections: int) -> str:
+def run_place(state: Path) -> Path:
+    """Return the folder of sockets, and of what need not outlive a reboot."""
+    if len(os.fsencode(state / 'run')) <= _RUN_LENGTH:
+        return state / 'run'
+    name = hashlib.sha256(os.fsencode(state)).hexdigest()[:16]
+    return Path('/run', f'manila_lite-smb-{name}')
+
+
+def main(state: Path, run: Path, port: int, connections: int, role: str = '') -> str:
     """Return the part that does not depend on shares. It names no addresses: smbd listens on all, also on later ones.
-    ``connections``: how many at most.
+    ``connections``: how many at most. ``role``: the text of ``member``; otherwise the server has a list of users.
     """
-    return _GLOBAL.format(state=state, run=run, port=port, connections=connections, idle=_IDLE_MINUTES)
+    return _GLOBAL.format(
+        role=role or _STANDALONE.format(state=state, run=run),
+        state=state,
+        run=run,
+        port=port,
+        connections=connections,
+        idle=_IDLE_MINUTES,
+    )
+
+
+def member(state: Path, run: Path, *, computer: str, realm: str, workgroup: str, server: str) -> str:
+    """Return the settings of a member of a domain. Its controllers are found by DNS, or ``server`` is the only one."""
+    return _MEMBER.format(
+        state=state,
+        run=run,
+        computer=computer,
+        realm=realm,
+        workgroup=workgroup,
+        controller=f'  password server = {server}\n' if server else '',
+    )
 
 
 def configuration(first: str, sections: Iterable[str]) -> str:

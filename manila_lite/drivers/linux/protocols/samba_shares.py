@@ -22,7 +22,8 @@ Reload = Callable[[str, bool], None]
 class SmbShares:
     """The shares of one CIFS server. Safe for threads."""
 
-    def __init__(self, state: Path, first: str, reload: Reload):
+    def __init__(self, state: Path, first: Callable[[], str], reload: Reload):
+        """Remember the state directory, and a function that returns the present part of the configuration before the shares."""
         self._state = state
         self._first = first
         self._reload = reload
@@ -174,7 +175,7 @@ class SmbShares:
         """Write the present configuration. Returns whether it was unchanged."""
         with self._lock:
             files = [self._served / f'{name}.conf' for name in self.served()]
-            text = samba_config.configuration(self._first, filter(None, map(self._section, files)))
+            text = samba_config.configuration(self._first(), filter(None, map(self._section, files)))
             if self._text(self._conf) == text:
                 return True
             replace(self._conf, text)

@@ -189,11 +189,18 @@ def blocks(
     return [chosen[name] for name in sorted(chosen)], results
 
 
-def _objection(rule: values.AccessRule) -> str:
+def objection(rule: values.AccessRule) -> str:
+    """Return the reason why no server can have the rule, whoever its users are, or ''."""
     if rule.type != 'user':
         return f'CIFS shares of this backend support access rules of type user only, not {rule.type}: give the user name'
     if rule.level not in _LEVELS:
         return f'this backend supports the levels rw and ro only, not {rule.level}'
+    return ''
+
+
+def _objection(rule: values.AccessRule) -> str:
+    if why := objection(rule):
+        return why
     if NAME.fullmatch(rule.to) is None or rule.to.casefold() in TAKEN:
         return f'no user can have the name {rule.to}: it must be letters, digits, "_", "." and "-", and no word of Samba'
     return ''

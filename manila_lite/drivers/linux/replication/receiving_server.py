@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Collection
 
 from manila_lite import errors, values
+from manila_lite.drivers.linux.protocols import active_directory
 from manila_lite.drivers.linux.replication.migrations import must_be_ids
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.shares.access import ShareAccess
@@ -16,6 +17,14 @@ def vet(migration: values.ServerMigration, protocols: Collection[str]) -> None:
 
     :raises errors.Final: it cannot; with the reason.
     """
+    services = (*migration.source.security_services, *migration.target.security_services)
+    if 'CIFS' in {share.proto for share in migration.shares} and any(
+        service.type == active_directory.TYPE for service in services
+    ):
+        raise errors.Final(
+            'This backend does not migrate share servers with CIFS shares and a security service of type active_directory: '
+            'migrate the shares.'
+        )
     if unserved := sorted({share.proto for share in migration.shares} - set(protocols)):
         raise errors.Final(f'This backend does not serve {", ".join(unserved)}.')
     shares, snapshots = (share.id for share in migration.shares), (one.id for one in migration.snapshots)

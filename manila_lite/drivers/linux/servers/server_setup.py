@@ -24,10 +24,10 @@ class ServerSetup:
         self._ports = ports
 
     def set_up(self, server: values.ShareServer) -> Mapping[str, str]:
-        """Create a namespace with the server's addresses, and start an NFS server in it. The first CIFS share starts a
-        CIFS server. Returns details to store.
+        """Create a namespace with the server's addresses, join the domain of its security service, and start an NFS server.
+        In a domain, a CIFS server starts, too; otherwise the first CIFS share starts it. Returns details to store.
         """
-        self._servers.ensure(server)
+        self._servers.ensure(server, joins=True)
         return _details(server)
 
     def ensure(self, servers: Sequence[values.ShareServer]) -> Mapping[str, values.ServerResult]:

@@ -4,6 +4,7 @@
 import contextlib
 import shutil
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from oslo_log import log
@@ -11,9 +12,11 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers import networks
 from manila_lite.drivers.file_servers import fencing
-from manila_lite.drivers.linux.options import LinuxOptions
+from manila_lite.drivers.linux.options import LinuxOptions, is_in_domains
+from manila_lite.drivers.linux.protocols import active_directory
+from manila_lite.drivers.linux.protocols.membership import Membership
 from manila_lite.drivers.linux.protocols.protocol_server import Change, ProtocolServer, Source
-from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported
+from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, membership_of
 from manila_lite.drivers.linux.servers import notes
 from manila_lite.drivers.linux.servers.fabric import Fabric
 from manila_lite.drivers.linux.servers.namespace import Namespace
@@ -116,10 +119,13 @@ class ShareServers:
                             'Share server %s does not run; it waits to be ensured: %s', folder.name, bad
                         )
 
-    def ensure(self, server: values.ShareServer) -> tuple[str, ...]:
+    def ensure(self, server: values.ShareServer, *, joins: bool = False) -> tuple[str, ...]:
         """Make the server run with exactly its addresses. Returns the repairs in words.
 
-        :raises errors.Final: its networks are invalid.
+        ``joins``: it joins the domain of its security service. Otherwise it does so only if it began to before: one that was
+        made without stays as it is, with its users.
+
+        :raises errors.Final: its networks or its security service are invalid, or the domain refuses it.
         """
         with self._lock(server.id):
             self._must_be_here(server.id)
@@ -127,7 +133,18 @@ class ShareServers:
                 networks.vet(server)
                 (self._state / server.id).mkdir(parents=True, exist_ok=True)
                 repairs = self._namespace(server.id).ensure(server.allocations)
+            self._join(server, joins)
             return (*repairs, *self._start(server.id))
+
+    def _join(self, server: values.ShareServer, joins: bool) -> None:
+        membership = self._membership(server.id)
+        if is_in_domains(self._conf) and (joins or membership.noted):
+            domain = active_directory.of(server.security_services)
+            if domain:
+                membership.join(server.id, domain)
+
+    def _membership(self, server_id: str) -> Membership:
+        return membership_of(self._state / server_id, self._namespace(server_id).name)
 
     def _start(self, server_id: str) -> tuple[str, ...]:
         protocol_servers = self._running.get(server_id)
@@ -205,14 +222,16 @@ class ShareServers:
             self._state / server_id, self._conf, self._namespace(server_id).name, self._source, self._change
         )
 
-    def drop(self, server_id: str) -> None:
-        """Remove the server completely.
+    def drop(self, server_id: str, services: Sequence[values.SecurityService] = ()) -> None:
+        """Remove the server completely, also from the domain of one of these security services.
 
         :raises errors.Final: the server still exports shares.
         """
         with self._lock(server_id):
             folder = self._state / server_id
             self._must_export_nothing(folder)
+            if (membership := self._membership(server_id)).noted:
+                membership.leave(server_id, active_directory.of(services))
             self._halt(server_id)
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -19,6 +19,8 @@ from manila_lite.tests.functional.linux import base
 
 class _Conf:
     linux_cifs_users = '/there'
+    linux_cifs_active_directory = driver_handles_share_servers = False
+    linux_cifs_domain = None
 
 
 LACKS = check.lacks_for_cifs(_Conf) or smb_client.missing()

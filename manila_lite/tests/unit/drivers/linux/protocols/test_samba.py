@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CIFS server's settings and state, without running it."""
 
+import json
 from pathlib import Path
 
 import fixtures
@@ -51,6 +52,21 @@ class Server(testtools.TestCase):
         cifs.forget('a-share')
         cifs.stop()
         cifs.stop()
+
+    def test_member_of_a_domain_runs_without_shares_and_with_winbindd(self):
+        state = Path(self.useFixture(fixtures.TempDir()).path)
+        cifs = server(state, users=None)
+        alone = cifs._mark
+        self.assertEqual((False, ['smbd']), (cifs.needed, list(cifs.daemons)))
+        self.assertIn('no security service of type active_directory', cifs.lacks)
+        known = {'computer': 'ML1', 'realm': 'A.B', 'workgroup': 'A', 'dns': ['10.0.0.1'], 'server': ''}
+        for joined in (False, True):
+            (state / 'domain.json').write_text(json.dumps({**known, 'joined': joined}))
+            self.assertEqual(joined, cifs.needed)
+        self.assertEqual(['winbindd', 'smbd'], list(cifs.daemons))
+        self.assertEqual('', cifs.lacks)
+        self.assertNotEqual(alone, cifs._mark)
+        self.assertIn('  security = ads\n', cifs._first())
 
     def test_export_without_smbd_is_refused_with_the_reason(self):
         state = self.useFixture(fixtures.TempDir()).path

@@ -66,6 +66,24 @@ class Sections(testtools.TestCase):
         ):
             self.assertIn(f'  {line}\n', min(texts))
 
+    def test_member_of_a_domain_has_no_list_of_users(self):
+        names = {'computer': 'ML1', 'realm': 'AD.EXAMPLE.ORG', 'workgroup': 'EXAMPLE'}
+        role = samba_config.member(Path('/s'), Path('/r'), **names, server='')
+        text = samba_config.main(Path('/s'), Path('/r'), 445, 9, role)
+        for line in (
+            'server role = member server',
+            'realm = AD.EXAMPLE.ORG',
+            'netbios name = ML1',
+            'private dir = /s/private',
+            'allow trusted domains = no',
+            'idmap config EXAMPLE : backend = rid',
+        ):
+            self.assertIn(f'  {line}\n', text)
+        for word in ('standalone', 'smbpasswd', 'password server'):
+            self.assertNotIn(word, text)
+        only = samba_config.member(Path('/s'), Path('/r'), **names, server='dc1')
+        self.assertIn('  password server = dc1\n', only)
+
     def test_reserved_and_malformed_share_names_are_refused(self):
         for name in ('global', 'Homes', 'printers', 'n' * 81, 'a]', 'a\nb', '%u', ''):
             self.assertNotEqual('', samba_config.objection(name))

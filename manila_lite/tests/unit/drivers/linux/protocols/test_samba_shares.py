@@ -21,7 +21,7 @@ class Shares(testtools.TestCase):
         self.shares = self.make(lambda *words: self.reloads.append(words))
 
     def make(self, tell):
-        return samba_shares.SmbShares(self.state, '[global]\n', tell)
+        return samba_shares.SmbShares(self.state, lambda: '[global]\n', tell)
 
     def defects(self, *clients, name='one', path=PLACE):
         return self.shares.defects(name, path, clients, self.shares.inspect([name])[name])

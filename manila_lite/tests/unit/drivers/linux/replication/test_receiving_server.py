@@ -15,6 +15,18 @@ class VetTest(testtools.TestCase):
             frozenset({'NFS'}),
         )
 
+    def test_members_of_a_domain_do_not_move_with_shares_for_its_users(self):
+        service = values.SecurityService('d', 'active_directory')
+        source = values.ShareServer('old', security_services=(service,))
+
+        def vet(*shares):
+            moved = values.ServerMigration(source, base.HOST, values.ShareServer('new'), 'pool', shares, ())
+            share_server_migration.vet(moved, frozenset({'NFS', 'CIFS'}))
+
+        vet(base.share())
+        refused = self.assertRaises(errors.Final, vet, base.share(), base.share('b', 'CIFS'))
+        self.assertIn('active_directory: migrate the shares', str(refused))
+
     def test_protocols_and_ids(self):
         share = base.share()
         self.vet(share, snapshots=(values.Snapshot('s', share, 1),))

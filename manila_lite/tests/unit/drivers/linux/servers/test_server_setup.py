@@ -16,7 +16,7 @@ class _ShareServers:
         self.root = root
         self.calls = []
 
-    def ensure(self, server):
+    def ensure(self, server, *, joins=False):
         if server.id == 'broken':
             raise errors.Final('No network.')
         self.calls.append(('ensure', server.id))
