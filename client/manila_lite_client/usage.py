@@ -24,9 +24,7 @@ class ShareUsage(resource.Resource):
     base_path = '/share-usage'
     allow_fetch = allow_list = True
 
-    _query_mapping = resource.QueryParameters(
-        'all_projects', 'host', 'min_percent', 'project_id', 'sort_dir', 'sort_key'
-    )
+    _query_mapping = resource.QueryParameters('all_projects', 'host', 'min_percent', 'project_id')
 
     share_id = resource.Body('share_id', alternate_id=True)
     project_id = resource.Body('project_id')

@@ -2,7 +2,7 @@
 """The properties of a requested share under its share type: size, protocol, zone, hints and abilities."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from manila_lite import errors, extra_specs
@@ -22,6 +22,7 @@ from manila_lite.db.queries import (
 )
 from manila_lite.db.queries.share_types import ShareType
 from manila_lite.states import Replica
+from manila_lite.values import usage_settings
 
 #: Extra specs that a share keeps from its type.
 _ABILITIES = (
@@ -86,7 +87,7 @@ def resolve(
         must_be_offered(share_type, zone)
     metadata = dict(wanted.get('metadata') or {})
     if metadata:
-        ADMIN_KEYS.vet(ctx, metadata)
+        vet_metadata(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
     return ShareRequest(
@@ -267,6 +268,21 @@ def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
     """
     if wanted.get('is_public') and not ctx.can('share:create_public_share'):
         raise errors.Forbidden('is_public: only administrators may create public shares.')
+
+
+def vet_metadata(ctx: RequestContext, asked: Iterable[str]) -> Collection[str]:
+    """Return the keys of metadata that the caller may not touch.
+
+    :raises errors.Forbidden: one of these keys is in ``asked``.
+    :raises errors.Invalid: ``asked`` has values, and that of a key with a meaning makes no sense.
+    """
+    if isinstance(asked, Mapping):
+        for key in set(asked) & set(usage_settings.READ):
+            try:
+                usage_settings.READ[key](asked[key])
+            except ValueError as bad:
+                raise errors.Invalid(f'metadata.{key}: {bad}.') from None
+    return ADMIN_KEYS.vet(ctx, asked)
 
 
 def _hints(

@@ -435,4 +435,4 @@ def _get_open(conn: Connection, ctx: RequestContext, share_id: str) -> None:
     share_bin.must_be_out(shares.get(conn, ctx, share_id, own=True))
 
 
-METADATA = Metadata(share_metadata, shares.get, _get_open, share_requests.ADMIN_KEYS.vet)
+METADATA = Metadata(share_metadata, shares.get, _get_open, share_requests.vet_metadata)

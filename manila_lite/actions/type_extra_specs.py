@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from manila_lite import errors, extra_specs
+from manila_lite.values import usage_settings
 
 DHSS = 'driver_handles_share_servers'
 SNAPSHOT_SUPPORT = 'snapshot_support'
@@ -93,6 +94,7 @@ KNOWN: dict[str, Known] = {
     MAX_SIZE: Known(_size),
     MAX_EXTEND_SIZE: Known(_size),
     'provisioning:mount_point_prefix': Known(_prefix, visible=False),
+    **{key: Known(read) for key, read in usage_settings.READ.items()},
 }
 
 #: Pairs of sizes: the first may not exceed the second.

@@ -48,6 +48,9 @@ class _Seen:
     heartbeats: list[Any]
     usage: dict[str, int]
     projects: dict[str, dict[str, int]]
+    filled: list[metrics_queries.PoolUsage]
+    fullest: list[metrics_queries.FullShare]
+    held: dict[str, int]
 
 
 class FromDatabase(Collector):
@@ -107,6 +110,11 @@ class FromDatabase(Collector):
                 metrics_queries.heartbeats(conn, conf.max_rows),
                 metrics_queries.usage(conn),
                 metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {},
+                metrics_queries.usage_by_pool(conn, conf.max_rows),
+                metrics_queries.fullest_shares(conn, conf.fullest_shares, conf.max_rows)
+                if conf.fullest_shares
+                else [],
+                metrics_queries.used_bytes_by_project(conn, conf.projects) if conf.projects else {},
             )
         now = time.monotonic()
         self._seen = _Seen(now, now - began, *tables)
@@ -230,6 +238,35 @@ def _usage(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
         )
 
 
+def _fullness(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
+    yield _gauge(
+        'pool_shares_used_bytes',
+        'Size of the data in the shares of a pool, as last measured.',
+        ('pool',),
+        [((row.host,), row.used_bytes) for row in seen.filled],
+    )
+    yield _gauge(
+        'pool_shares_nearly_full',
+        'Number of shares of a pool that are at least 95 % full.',
+        ('pool',),
+        [((row.host,), row.nearly_full) for row in seen.filled],
+    )
+    if conf.metrics.fullest_shares:
+        yield _gauge(
+            'share_percent_full',
+            'Used part of each of the fullest shares of a pool, in percent of its size.',
+            ('pool', 'share'),
+            [((row.host, row.share_id), row.percent_full) for row in seen.fullest],
+        )
+    if conf.metrics.projects:
+        yield _gauge(
+            'project_shares_used_bytes',
+            'Size of the data in the shares of the projects with the most of it.',
+            ('project',),
+            [((project,), used) for project, used in seen.held.items()],
+        )
+
+
 def _counts_and_sizes(
     name: str, whose: str, labels: tuple[str, ...], usage: dict[tuple[str, ...], dict[str, int]]
 ) -> Iterator[GaugeMetricFamily]:
@@ -252,13 +289,13 @@ def _counts_and_sizes(
     )
 
 
-_MAKERS = (_operations, _pools, _replicas, _schedules, _services, _usage)
+_MAKERS = (_operations, _pools, _replicas, _schedules, _services, _usage, _fullness)
 
 
 def families() -> list[tuple[Metric, tuple[str, ...]]]:
     """Return all metrics that can be shown, each with the names of its labels, for the reference."""
-    nothing = _Seen(0, 0, {}, [], [], [], [], {}, {})
-    everything = SimpleNamespace(metrics=SimpleNamespace(projects=1))
+    nothing = _Seen(0, 0, {}, [], [], [], [], {}, {}, [], [], {})
+    everything = SimpleNamespace(metrics=SimpleNamespace(projects=1, fullest_shares=1))
     return [
         (family, tuple(family._labelnames))  # noqa: SLF001 - there is no public way
         for family in (

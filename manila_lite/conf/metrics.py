@@ -50,5 +50,12 @@ OPTIONS = {
             help='Number of projects with usage metrics of their own: those with the most gigabytes. 0: only the sum of '
             'all projects.',
         ),
+        numeric.Int(
+            'fullest_shares',
+            default=0,
+            min=0,
+            help='Number of shares of each pool with a metric of their own: the fullest ones. 0: only sums. Each share is '
+            'a time series for Prometheus.',
+        ),
     ]
 }

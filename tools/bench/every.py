@@ -16,6 +16,7 @@ NAMES = (
     'lists',
     'scheduler',
     'ensure',
+    'usage',
     'processes',
     'events',
     'fair',

@@ -13,15 +13,13 @@ from manila_lite.values import SERIES
 from manila_lite.values.share_usage import days_until_full
 
 _SERIES = {one.name: one for one in SERIES}
-#: The fullest share comes first.
-_ORDER = 'percent_full'
 
 
 def index(req: Request) -> list[Any]:
     """List how full shares are, the fullest first."""
     filters = dict(req.query)
     project_id = related.choose_project(req, filters, 'share_usage:list_all_projects')
-    page = dataclasses.replace(req.page, sort_key=req.query.get('sort_key') or _ORDER)
+    page = dataclasses.replace(req.page, sort_key=share_usage.ORDER)
     with req.ctx.db.reader() as conn:
         return share_usage.list_usage(conn, filters, page, project_id=project_id)
 
@@ -101,6 +99,7 @@ _EVERYBODY = (
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
 )
 _PAGE = tuple(field for field in PAGE if field.name in ('limit', 'offset'))
+_MARKED = tuple(field for field in PAGE if field.name in ('limit', 'offset', 'marker'))
 _RESOLUTION = Field('resolution', {'type': 'string', 'enum': list(_SERIES)}, parse=shapes.one_of(*_SERIES))
 
 OPS = [
@@ -118,7 +117,7 @@ OPS = [
                 {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT},
                 parse=shapes.integer,
             ),
-            *PAGE,
+            *_MARKED,
         ),
         strict=True,
     ),

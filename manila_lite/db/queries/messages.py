@@ -48,6 +48,7 @@ class Action(enum.Enum):
     UNMANAGE = ('909', 'unmanage')
     RESTORE_BACKUP = ('910', 'restore backup')
     RUN_SCHEDULE = ('930', 'run schedule')
+    MEASURE_USAGE = ('940', 'measure usage')
 
 
 class Detail(enum.Enum):
@@ -98,6 +99,9 @@ class Detail(enum.Enum):
     FORMER_EXPORT_OPEN = ('913', 'The share has moved, but its former export is still open.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share. The share was not changed.')
+    SHARE_NEARLY_FULL = ('940', 'The share is nearly full.')
+    SHARE_GROWS = ('941', 'The share is extended automatically, before it is full.')
+    GROWTH_REFUSED = ('942', 'The share is nearly full, and cannot be extended automatically.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')
     METADATA_NOT_PUSHED = ('030', 'A share server could not apply the metadata of its subnet.')
     SUBNET_FULL = (

@@ -19,6 +19,10 @@ _schedules = models.schedules
 _services = models.services
 _shares = models.shares
 _snapshots = models.snapshots
+_usage = models.share_usage
+
+#: Percent from which on a share counts as nearly full.
+_NEARLY_FULL = 95
 
 
 def open_operations(conn: Connection, bounds: Sequence[float]) -> dict[str, list[int]]:
@@ -176,3 +180,67 @@ def usage_by_project(conn: Connection, most: int) -> dict[str, dict[str, int]]:
         project: {'shares': int(count), 'gigabytes': int(size)}
         for project, count, size in conn.execute(query)
     }
+
+
+class PoolUsage(NamedTuple):
+    """What the measured shares of a pool hold, in bytes, and how many of them are nearly full."""
+
+    host: str
+    used_bytes: int
+    nearly_full: int
+
+
+class FullShare(NamedTuple):
+    """One of the fullest shares of a pool."""
+
+    host: str
+    share_id: str
+    percent_full: float
+
+
+_OF_SHARE = sa.and_(_instances.c.share_id == _usage.c.share_id, ~_instances.c.is_secondary)
+
+
+def usage_by_pool(conn: Connection, most: int) -> list[PoolUsage]:
+    """Return what the shares of the first ``most`` pools hold."""
+    nearly_full = sa.func.sum(sa.case((_usage.c.percent_full >= _NEARLY_FULL, 1), else_=0))
+    query = (
+        sa.select(_instances.c.host, sa.func.sum(_usage.c.used_bytes), nearly_full)
+        .join(_usage, _OF_SHARE)
+        .group_by(_instances.c.host)
+        .order_by(_instances.c.host)
+        .limit(most)
+    )
+    return [PoolUsage(host, int(used), int(full)) for host, used, full in conn.execute(query)]
+
+
+def fullest_shares(conn: Connection, of_each: int, most: int) -> list[FullShare]:
+    """Return the fullest shares of each of the first ``most`` pools."""
+    place = sa.func.row_number().over(
+        partition_by=_instances.c.host, order_by=(_usage.c.percent_full.desc(), _usage.c.share_id)
+    )
+    ranked = (
+        sa.select(_instances.c.host, _usage.c.share_id, _usage.c.percent_full, place.label('place'))
+        .join(_usage, _OF_SHARE)
+        .subquery()
+    )
+    query = (
+        sa.select(ranked.c.host, ranked.c.share_id, ranked.c.percent_full)
+        .where(ranked.c.place <= of_each)
+        .order_by(ranked.c.host, ranked.c.place)
+        .limit(of_each * most)
+    )
+    return [FullShare(*row) for row in conn.execute(query)]
+
+
+def used_bytes_by_project(conn: Connection, most: int) -> dict[str, int]:
+    """Return what the shares of projects hold, of the ``most`` projects whose shares hold most."""
+    used = sa.func.sum(_usage.c.used_bytes)
+    query = (
+        sa.select(_shares.c.project_id, used)
+        .join(_usage, _usage.c.share_id == _shares.c.id)
+        .group_by(_shares.c.project_id)
+        .order_by(used.desc(), _shares.c.project_id)
+        .limit(most)
+    )
+    return {project: int(size) for project, size in conn.execute(query)}

@@ -18,6 +18,7 @@ from manila_lite.db.core import paging
 from manila_lite.db.core.prepared import Among
 from manila_lite.db.core.upserts import upsert
 from manila_lite.db.queries import hosts, shares
+from manila_lite.values import usage_settings
 
 _usage = models.share_usage
 _history = models.share_usage_history
@@ -51,6 +52,7 @@ def list_targets(conn: Connection, host: str) -> list[Row[Any]]:
                 _shares.c.id,
                 _shares.c.size,
                 _shares.c.project_id,
+                _shares.c.user_id,
                 _instances.c.id.label('instance_id'),
                 _instances.c.host,
                 _instances.c.share_type_id,
@@ -108,10 +110,50 @@ def _point(row: Mapping[str, Any], series: values.Series) -> dict[str, Any]:
     }
 
 
+# Thresholds and growth ------------------------------------------------------------------------
+
+_specs = models.share_type_extra_specs
+_metadata = models.share_metadata
+
+
+def settings_on(conn: Connection, host: str) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Return what is to be done with shares that fill up: by share type, and by share on the backend."""
+    of_types: dict[str, dict[str, str]] = defaultdict(dict)
+    of_shares: dict[str, dict[str, str]] = defaultdict(dict)
+    for found, table, query in (
+        (of_types, _specs, sa.select(_specs.c.owner_id, _specs.c.key, _specs.c.value)),
+        (
+            of_shares,
+            _metadata,
+            sa.select(_metadata.c.owner_id, _metadata.c.key, _metadata.c.value)
+            .join(
+                _instances, sa.and_(_instances.c.share_id == _metadata.c.owner_id, ~_instances.c.is_secondary)
+            )
+            .where(hosts.below(_instances.c.host, host)),
+        ),
+    ):
+        for owner_id, key, value in conn.execute(query.where(table.c.key.in_(list(usage_settings.READ)))):
+            found[owner_id][key] = value
+    return of_types, of_shares
+
+
+def set_told(conn: Connection, share_ids: Iterable[str], threshold: int) -> None:
+    """Note the highest threshold that the owners of these shares were told of."""
+    conn.execute(
+        _usage.update().where(_usage.c.share_id.in_(sorted(share_ids))).values(told_percent=threshold)
+    )
+
+
+def set_growth_refused(conn: Connection, share_id: str, refused: bool) -> None:
+    """Note whether the owner of the share was told that it cannot grow."""
+    conn.execute(_usage.update().where(_usage.c.share_id == share_id).values(growth_refused=refused))
+
+
 # Views ----------------------------------------------------------------------------------------
 
-#: All columns that a list may be sorted by.
-SORTABLE = {
+#: What lists are sorted by: the fullest share comes first.
+ORDER = 'percent_full'
+_SHOWN = {
     **{name: _usage.c[name] for name in (*Measured._fields,)},
     'name': _shares.c.name,
     'project_id': _shares.c.project_id,
@@ -123,7 +165,7 @@ SORTABLE = {
 def _select() -> sa.Select[Any]:
     # Each share has one main instance. The outer join keeps databases from reading these first, and sorting all shares.
     return (
-        sa.select(*(column.label(name) for name, column in SORTABLE.items()))
+        sa.select(*(column.label(name) for name, column in _SHOWN.items()))
         .select_from(_usage)
         .join(_shares, _shares.c.id == _usage.c.share_id)
         .outerjoin(_instances, _MAIN)
@@ -184,7 +226,7 @@ def list_usage(
         query = query.where(hosts.below(_instances.c.host, filters['host']))
     if filters.get('min_percent') is not None:
         query = query.where(_usage.c.percent_full >= filters['min_percent'])
-    return list(conn.execute(page.apply(query, SORTABLE, tie=_usage.c.share_id)))
+    return list(conn.execute(page.apply(query, {ORDER: _usage.c[ORDER]}, tie=_usage.c.share_id)))
 
 
 _SUMS = (

@@ -13,6 +13,11 @@ from manila_lite import context, values
 from manila_lite.db.core.upserts import MOST
 from manila_lite.db.queries import share_usage
 from manila_lite.drivers.interface import MeasuresUsage
+from manila_lite.manager.runtime.full_shares import FullShares
+from manila_lite.rpc import notifications
+
+#: Notifications are sent as often as this series has new points.
+_HOURS = values.SERIES[1]
 
 
 class UsageCollector:
@@ -22,6 +27,7 @@ class UsageCollector:
         self._services = services
         self._host = host
         self._driver = driver
+        self._full = FullShares(services, host)
         #: The period of each series that was written last. After a restart the present one is written once more.
         self._written: dict[values.Series, int] = {}
 
@@ -39,6 +45,17 @@ class UsageCollector:
             portion = measured[start : start + MOST]
             self._services.db.write(lambda conn, portion=portion: share_usage.store(conn, portion, series))
         self._written = periods
+        known = {one.share_id: one for one in measured}
+        if _HOURS in series and self._services.bus.notifications.wanted:
+            self._notify(rows, known)
+        self._full.react(rows, known)
+
+    def _notify(self, rows: list[Any], known: Mapping[str, share_usage.Measured]) -> None:
+        for row in rows:
+            if row.id in known:
+                notifications.emit(
+                    self._services, 'share.usage', _payload(row, known[row.id]), host=self._host
+                )
 
     def _measure(
         self, rows: list[Any], snapshots: Mapping[str, tuple[str, ...]]
@@ -72,3 +89,19 @@ def _measured(row: Any, usage: values.ShareUsage, now: Any) -> share_usage.Measu
         usage.files,
         round(100 * usage.used_bytes / limit, 2),
     )
+
+
+def _payload(row: Any, one: share_usage.Measured) -> dict[str, Any]:
+    """Return what billing reads: ``used_size`` is in GiB."""
+    return {
+        'share_id': row.id,
+        'project_id': row.project_id,
+        'user_id': row.user_id,
+        'share_type_id': row.share_type_id,
+        'host': row.host,
+        'size': row.size,
+        'used_size': round(one.used_bytes / units.Gi, 3),
+        'used_bytes': one.used_bytes,
+        'snapshot_bytes': one.snapshot_bytes,
+        'gathered_at': one.measured_at.isoformat(),
+    }

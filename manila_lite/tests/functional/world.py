@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Create one resource of each kind for a project, and bodies that fit the contract. For tests of all calls."""
 
+from oslo_utils import timeutils
+
 from manila_lite.api.framework import fields
+from manila_lite.db.queries import share_usage
 from manila_lite.tests.factories import backups, networks, replicas
+from manila_lite.values import SERIES
 
 #: By field: values that do not follow from the schema alone.
 _VALUES = {
@@ -45,6 +49,7 @@ def make(service, admin, owner, mark='first'):
     path = f'/shares/{share["id"]}'
     export = owner.ok('GET', f'{path}/export_locations')['export_locations'][0]
     snapshot = _snapshot(owner, share, mark)
+    _measured(service, share)
     rule = _rule(owner, share, mark)
     found = {
         'share_id': share['id'],
@@ -119,6 +124,13 @@ def _transfer(owner, mark):
     return owner.ok(
         'POST', '/share-transfers', {'transfer': {'share_id': owner.share()['id'], 'name': mark}}
     )['transfer']
+
+
+def _measured(service, share):
+    """Note how full the share is, and a point of one series."""
+    row = share_usage.Measured(share['id'], timeutils.utcnow(), 1, 2, 0, 1, 50.0)
+    with service.services.db.writer() as conn:
+        share_usage.store(conn, [row], SERIES[1:2])
 
 
 def _snapshot(owner, share, mark):

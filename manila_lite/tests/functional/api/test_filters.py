@@ -39,6 +39,7 @@ _STRANGE = {
     'created_before': '1999-01-01',
     'encryption_key_ref': walking.UNKNOWN,
     'wrong': 'false',
+    'resolution': 'days',
     'slow': 'false',
     'failed': 'false',
 }

@@ -17,7 +17,7 @@ from manila_lite.tests.services import groups
 BENCH = pathlib.Path(__file__).resolve().parents[4] / 'tools' / 'bench'
 
 #: Benchmarks of a second or two; the others start processes, which other tests cover.
-CHEAP = ('lists', 'scheduler', 'ensure')
+CHEAP = ('lists', 'scheduler', 'ensure', 'usage')
 
 
 class Benchmarks(testtools.TestCase):

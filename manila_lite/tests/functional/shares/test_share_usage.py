@@ -14,7 +14,7 @@ from manila_lite.manager.runtime.share_usage import UsageCollector
 from manila_lite.tests.factories import shares
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.api.test_budgets import counting
-from manila_lite.tests.services import places
+from manila_lite.tests.services import hearing, places
 
 HOST = 'test@alpha'
 
@@ -167,9 +167,9 @@ class Figures(UsageTest):
             seen += page
             marker = f'&marker={page[-1]["share_id"]}'
         self.assertEqual(wanted, seen)
-        fuller = caller.ok('GET', '/share-usage?min_percent=50&sort_dir=asc')['share_usage']
-        self.assertEqual([50.0, 50.0, 75.0], [row['percent_full'] for row in fuller])
-        self.assertEqual(400, caller.call('GET', '/share-usage?sort_key=told_percent')[0])
+        fuller = caller.ok('GET', '/share-usage?min_percent=50')['share_usage']
+        self.assertEqual([75.0, 50.0, 50.0], [row['percent_full'] for row in fuller])
+        self.assertEqual(400, caller.call('GET', '/share-usage?sort_key=name')[0])
         self.assertEqual(400, caller.call('GET', '/share-usage?min_percent=many')[0])
 
     def test_history_is_a_ring_and_tells_when_a_share_is_full(self):
@@ -197,6 +197,17 @@ class Figures(UsageTest):
         self.assertLessEqual(len(points), 31 * 24)
         left = caller.ok('GET', f'/share-usage/{share}')['share_usage']['full_in_days']
         self.assertAlmostEqual((4096 - number) / 24, left, delta=0.2)
+
+    def test_billing_hears_of_each_share_and_of_each_threshold(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
+        caller = self.caller('billed')
+        share = self.made(caller, 1.5)
+        self.collector.collect()
+        sent = heard.wait('share.usage', share_id=share, project_id='billed', used_size=1.5, size=4)
+        self.assertEqual(f'share.{HOST}', sent['publisher'])
+        self.fill(share, 3.5)
+        self.collector.collect()
+        heard.wait('share.usage.threshold', share_id=share, percent_full=87.5)
 
     def test_share_that_went_meanwhile_is_left_out(self):
         share = self.made(self.caller('meanwhile'), 1)

@@ -21,7 +21,7 @@ class VetTest(testtools.TestCase):
 
         def vet(*shares):
             moved = values.ServerMigration(source, base.HOST, values.ShareServer('new'), 'pool', shares, ())
-            share_server_migration.vet(moved, frozenset({'NFS', 'CIFS'}))
+            receiving_server.vet(moved, frozenset({'NFS', 'CIFS'}))
 
         vet(base.share())
         refused = self.assertRaises(errors.Final, vet, base.share(), base.share('b', 'CIFS'))
