@@ -175,14 +175,16 @@ def retain(work: Work[RunSchedule]) -> None:
         copies = rows.list_copies(conn, work.resource_id)
     if schedule is None:
         return
-    mine = [copy for copy in copies if _is_of(schedule, copy)]
-    good = [copy.id for copy in mine if schedule_copies.state_of(copy) is retention.State.GOOD]
+    mine: dict[str, list[rows.Copy]] = {}
+    for copy in copies:
+        if _is_of(schedule, copy):
+            mine.setdefault(copy.source_id, []).append(copy)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        rows.forget_copies(conn, [copy.id for copy in copies if copy not in mine])
-        rows.mark_good(conn, good)
-    for source_id in {copy.source_id: None for copy in mine}:
-        _retain(work, schedule, [copy for copy in mine if copy.source_id == source_id])
+        rows.forget_copies(conn, [copy.id for copy in copies if not _is_of(schedule, copy)])
+        rows.mark_good(conn, [copy.id for copy in copies if _is_newly_good(copy)])
+    for of_source in mine.values():
+        _retain(work, schedule, of_source)
     if work.data.refused:
         raise errors.Final(_told(work.data), code=work.data.code)
 
@@ -190,6 +192,10 @@ def retain(work: Work[RunSchedule]) -> None:
 def _is_of(schedule: Row[Any], copy: rows.Copy) -> bool:
     """Say whether the copy is there, and has not gone to another project with its share."""
     return copy.status is not None and (schedule.all_projects or copy.project_id == schedule.project_id)
+
+
+def _is_newly_good(copy: rows.Copy) -> bool:
+    return not copy.was_good and schedule_copies.state_of(copy) is retention.State.GOOD
 
 
 def _retain(work: Work[RunSchedule], schedule: Row[Any], copies: list[rows.Copy]) -> None:
