@@ -64,7 +64,7 @@ class NoauthTest(Wire, base.ServiceTest):
 
     def test_settings_tell_how_to_log_in(self):
         answer = self.ask('GET', '/console/settings')
-        self.assertEqual({'auth_strategy': 'noauth', 'user_domain': 'Default'}, answer.json)
+        self.assertEqual({'auth_strategy': 'noauth', 'user_domain': 'Default', 'docs_url': None}, answer.json)
         self.assertEqual('no-store', answer.headers['Cache-Control'])
 
     def test_cookie_is_out_of_reach_of_scripts_and_of_other_sites(self):

@@ -62,7 +62,7 @@ class ServersTest(base.ConsoleTest):
         self.open('servers', 'Share servers')
         picture = self.see("//*[name()='svg'][@role='img']")
         self.assertEqual('1 share server on 1 host', picture.get_attribute('aria-label'))
-        self.assertEqual(2, len(self.all("//*[name()='svg']//*[name()='path']")))
+        self.assertEqual(2, len(self.all("//*[name()='svg'][@role='img']//*[name()='path']")))
         self.see("//tr[td='sea']//code[normalize-space()='10.10.0.0/24']")
         self.assert_accessible('servers')
         self.picture('servers')
