@@ -10,10 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from keystoneauth1.exceptions import ClientException
 from scenarios.any_to_any import AnyToAny
 from scenarios.cephfs import CephFs
 from scenarios.cluster import Cluster
-from scenarios.demo import BOLD, GREEN, PLAIN, RED, TOP, Demo
+from scenarios.demo import TOP, Demo
 from scenarios.down import down
 from scenarios.dual_stack import DualStack
 from scenarios.evacuating import Evacuating
@@ -21,7 +22,7 @@ from scenarios.identity import Identity, LoggedIn
 from scenarios.moving import Moving
 from scenarios.one_share import OneShare
 from scenarios.repair import Repair
-from scenarios.service import Trouble
+from scenarios.service import BOLD, GREEN, PLAIN, RED, Trouble
 from scenarios.settings import (
     ADMIN,
     ADMIN_CLOUD,
@@ -41,7 +42,8 @@ from scenarios.vm import Vm
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
 from manila_lite.host import ownership
-from manila_lite.tests.services.daemon import Broken
+from manila_lite.tests import waiting
+from manila_lite.tests.services.daemon import Broken, Missing
 
 #: Scenarios other than the life of one share.
 SCENARIOS = {
@@ -53,6 +55,17 @@ SCENARIOS = {
     CLUSTER: Cluster,
     CEPH: CephFs,
 }
+#: Errors whose message says all.
+_TROUBLES = (
+    Trouble,
+    waiting.Late,
+    Broken,
+    Missing,
+    errors.ManilaLiteError,
+    ClientException,
+    subprocess.SubprocessError,
+    OSError,
+)
 #: What becomes of the data after a stay, by the scenario.
 _KEPT = {
     '': 'what was stored is kept until --down',
@@ -101,20 +114,12 @@ def _state():
 def arguments():
     """Read the command line."""
     parser = argparse.ArgumentParser(prog='tools/quickstart')
-    parser.add_argument('--stay', action='store_true')
-    parser.add_argument('--down', action='store_true')
     what = parser.add_mutually_exclusive_group()
     what.add_argument('--backend', choices=sorted(set(OPTIONS) - set(SCENARIOS)), default='linux')
-    what.add_argument('--dual-stack', dest='backend', action='store_const', const=DUAL_STACK)
-    what.add_argument('--ensure', dest='backend', action='store_const', const=ENSURE)
-    what.add_argument('--migration', dest='backend', action='store_const', const=MIGRATION)
-    what.add_argument('--vm', dest='backend', action='store_const', const=VM)
-    what.add_argument('--cluster', dest='backend', action='store_const', const=CLUSTER)
-    what.add_argument('--ceph', dest='backend', action='store_const', const=CEPH)
-    parser.add_argument('--evacuate', action='store_true')
-    parser.add_argument('--any', action='store_true')
-    parser.add_argument('--keystone', action='store_true')
-    parser.add_argument('--console', action='store_true')
+    for kind in SCENARIOS.keys() - {ANY}:
+        what.add_argument(f'--{kind}', dest='backend', action='store_const', const=kind)
+    for name in ('evacuate', 'any', 'keystone', 'console', 'stay', 'down'):
+        parser.add_argument(f'--{name}', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
     parser.add_argument('--state', type=Path, default=_state())
     parser.add_argument('--setup-seconds', type=float, default=0.0, help=argparse.SUPPRESS)
@@ -122,10 +127,8 @@ def arguments():
     if args.keystone and args.backend in SCENARIOS:
         parser.error('--keystone goes with a --backend')
     args.stay = args.stay or args.console
-    if args.evacuate and args.backend != MIGRATION:
-        parser.error('--evacuate is a part of --migration: add --migration')
-    if args.any and (args.evacuate or args.backend != MIGRATION):
-        parser.error('--any is a part of --migration, without --evacuate: add --migration')
+    if (args.evacuate or args.any) and (args.backend != MIGRATION or (args.evacuate and args.any)):
+        parser.error('--evacuate is a part of --migration, and so is --any: add --migration, and one of them')
     if args.any:
         args.backend = ANY
     return args
@@ -148,17 +151,17 @@ def show(demo, args):
     mount = scenario.through()
     if not args.stay:
         scenario.delete()
-    for line in scenario.picture():
+    for line in getattr(scenario, 'drawn', ()):
         print(line)
     return mount
 
 
 @contextlib.contextmanager
 def noted(troubles):
-    """Add an error to the list whose message says all."""
+    """Add an error to the list."""
     try:
         yield
-    except (Trouble, Broken, errors.ManilaLiteError, subprocess.TimeoutExpired, OSError) as trouble:
+    except _TROUBLES as trouble:
         troubles.append(trouble)
 
 

@@ -3,15 +3,16 @@
 
 import threading
 
-from manila_lite.tests import nfs_client
-
 
 class Writer(threading.Thread):
-    """A client that stays mounted and writes one file after another until told to end."""
+    """A client that stays mounted and writes one file after another until told to end.
 
-    def __init__(self, address, export, netns):
+    ``session``: that of the client, as ``nfs_client.Session``; it is closed at the end.
+    """
+
+    def __init__(self, session):
         super().__init__(daemon=True)
-        self.session = nfs_client.Session(address, export, netns=netns)
+        self.session = session
         self.ending = threading.Event()
         self.written, self.failed = [], []
         self.busy = threading.Condition()

@@ -18,7 +18,7 @@ def down(state):
     if not state.exists():
         print('Nothing to take down.')
         return
-    leftovers.end(state / 'pid', b'manila-lite')
+    leftovers.end(state / 'pid', 'manila-lite')
     release(state, remove_data=True)
     shutil.rmtree(state)
     print(f'Processes, mounts, loop devices and {state} are gone.')
@@ -32,8 +32,8 @@ def release(state, *, remove_data):
     if 'driver = linux' in text:
         _release_pools(state, config, text, remove_data=remove_data)
     if 'driver = cephfs' in text:
-        _end_gateway(state)
-    leftovers.clear(leftovers.ceph_of(state))
+        leftovers.clear(state / 'lib' / settings.GATEWAY)  # its NFS server, which outlives the share manager
+    leftovers.clear(state / settings.CEPH)
 
 
 def _release_pools(state, config, text, *, remove_data):
@@ -44,14 +44,6 @@ def _release_pools(state, config, text, *, remove_data):
     with contextlib.ExitStack() as all_of_them:  # each is tried, also if one fails
         all_of_them.callback(clients.gone, settings.prefix(state))
         for name in conf.enabled_share_backends:
-            all_of_them.callback(_tear_down, conf, name, remove_data=remove_data)
-
-
-def _tear_down(conf, name, *, remove_data):
-    driver = load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name)
-    linux_teardown.tear_down(driver, remove_data=remove_data)
-
-
-def _end_gateway(state):
-    """End the NFS server of the gateway, which outlives the share manager; its cluster ends, too."""
-    leftovers.clear(state / 'lib' / settings.GATEWAY)
+            place = Path(conf.state_path) / name
+            driver = load.make('linux', name, f'quickstart@{name}', conf, place)
+            all_of_them.callback(linux_teardown.tear_down, driver, remove_data=remove_data)

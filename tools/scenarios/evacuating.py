@@ -12,6 +12,7 @@ _PAUSE = 0.02
 class Evacuating(Kept):
     """The scenario, with its steps in their order."""
 
+    AWAY = 'disabled: evacuated', 'nothing is here'
     NETWORKS = {'office': ('docs', 'photos'), 'studio': ('music',), 'archive': ('films',)}
 
     def make(self):
@@ -29,66 +30,30 @@ class Evacuating(Kept):
             self.find()
             if (count := len(set(self.servers.values()))) != len(self.NETWORKS):
                 raise Trouble(f'share servers: {count}')
-
-    def grant(self, name):
-        """Let the client mount the share. Asks the API: the openstack client takes seconds for each command."""
-        demo, share = self.demo, self.shares[name]
-        rule = demo.ask(
-            'POST',
-            f'/shares/{share}/action',
-            {
-                'allow_access': {
-                    'access_type': 'ip',
-                    'access_to': self.wire.friend.address,
-                    'access_level': 'rw',
-                }
-            },
-        )['id']
-        demo.wait(
-            'the client may mount the share',
-            lambda: demo.api('GET', f'/share-access-rules/{rule}')[1]['access']['state'] == 'active',
-        )
+        self.fill()
 
     def move(self):
         """Show the plan, then move everything."""
         demo, left = self.demo, self.home
         with demo.step('Where would everything go? The plan changes nothing'):
             demo.manage('evacuate', 'start', left, '--writable', '--dry-run')
-            (service,) = demo.api('GET', f'/services?host={left}', user=ADMIN)[1]['services']
+            (service,) = demo.get(f'/services?host={left}', user=ADMIN)
             if service['status'] != 'enabled':
                 raise Trouble(f'the plan has changed something: {service}')
         with demo.step('All of it moves, two servers at a time, while the client writes'):
             self.write_on(_PAUSE)
             demo.manage('evacuate', 'start', left, '--writable', '--at-once', '2', '--every', '0.2', '--yes')
             self.written()
-        self._must_be_empty(left)
-
-    def _must_be_empty(self, host):
-        """Show that the backend has no share servers, and gets none."""
-        demo = self.demo
-        with demo.step(f'{host} is empty, and gets no new shares'):
+        with demo.step(f'{left} is empty, and gets no new shares'):
             # What has moved leaves a share server behind, whose deletion may end after the move.
             demo.wait(
                 'the former share servers are deleted',
-                lambda: not demo.api('GET', f'/share-servers?host={host}', user=ADMIN)[1]['share_servers'],
+                lambda: not demo.get(f'/share-servers?host={left}', user=ADMIN),
             )
-            demo.say(
-                f'share servers on {host}: {len(demo.show(*demo.as_operator, "share", "server", "list", "--host", host))}'
-            )
-            (service,) = demo.show(
-                *demo.as_operator,
-                '--os-share-api-version',
-                '2.83',
-                'share',
-                'service',
-                'list',
-                '--host',
-                host,
-            )
+            servers = demo.show(*demo.as_operator, 'share', 'server', 'list', '--host', left)
+            demo.say(f'share servers on {left}: {len(servers)}')
+            newer = *demo.as_operator, '--os-share-api-version', '2.83'
+            (service,) = demo.show(*newer, 'share', 'service', 'list', '--host', left)
             if service['Status'] != 'disabled':
-                raise Trouble(f'{host} may get new shares: {service}')
-            demo.say(f'{host} is disabled; the reason: {service["Disabled Reason"]}')
-
-    def again(self, away=()):
-        """Check that nothing is lost, and draw the backend that is empty."""
-        super().again(away or ['disabled: evacuated', 'nothing is here'])
+                raise Trouble(f'{left} may get new shares: {service}')
+            demo.say(f'{left} is disabled; the reason: {service["Disabled Reason"]}')

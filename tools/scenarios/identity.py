@@ -6,9 +6,9 @@ import contextlib
 import yaml
 
 from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
-from scenarios import private, settings
+from scenarios import settings
 from scenarios.one_share import OneShare
-from scenarios.service import Trouble
+from scenarios.service import Trouble, begin
 
 _SECTION = """[keystone_authtoken]
 www_authenticate_uri = {auth_url}
@@ -33,20 +33,15 @@ class Identity:
         """Start Keystone with its users."""
         self._state.mkdir(parents=True, exist_ok=True)
         self._keystone.root = str(self._state)
-        private.start('Keystone', self._keystone, self._there)
+        begin('Keystone', self._keystone, self._there)
 
     def told(self):
         """Return a line about it."""
-        return f'Identity at {self.url}'
+        return f'Identity at {self._keystone.url}'
 
     def stop(self):
         """End Keystone."""
         self._there.close()
-
-    @property
-    def url(self):
-        """Return its URL."""
-        return self._keystone.url
 
     def login(self, api):
         """Set the API's URL in the catalog; return the settings for logins of clients and for the API's checks of tokens."""
@@ -97,16 +92,14 @@ class LoggedIn(OneShare):
     def _people(self):
         demo = self.demo
         with demo.step('Who may see the share, and who may do more'):
-            seen = {
-                end: demo.show('--os-cloud', f'{settings.CLOUD}{end}', 'share', 'list')
-                for end in ('-viewer', '-other')
-            }
-            if (len(seen['-viewer']), len(seen['-other'])) != (1, 0):
+            clouds = (f'{settings.CLOUD}-{who}' for who in ('viewer', 'other'))
+            seen = [demo.show('--os-cloud', cloud, 'share', 'list') for cloud in clouds]
+            if [len(shares) for shares in seen] != [1, 0]:
                 raise Trouble(f'they see {seen}')
             demo.say('viewer, a reader of the project, sees it; other, of another project, does not')
             words = ('--os-cloud', f'{settings.CLOUD}-viewer', 'share', 'delete', self.share)
             demo.say(f'$ openstack {" ".join(words)}')
-            said = demo.refused(*words)
+            said = demo.openstack(*words, works=False)
             if '403' not in said:
                 raise Trouble(f'viewer may delete it, or: {said}')
             demo.say(f'viewer may not delete it: {said.splitlines()[0]}')

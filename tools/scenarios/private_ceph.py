@@ -2,51 +2,31 @@
 """A private Ceph cluster below a scenario's directory: its data is in memory, and it ends with this process in any case."""
 
 import contextlib
-import os
-import shutil
 import tempfile
-from pathlib import Path
 
 from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests.services.ceph import Ceph
-from scenarios import private, settings
-from scenarios.leftovers import ceph_of
-from scenarios.service import Trouble
+from manila_lite.tests.services.daemon import program
+from scenarios import settings
+from scenarios.service import Trouble, begin
 
-_PROGRAMS = (
-    'ceph-mon',
-    'ceph-mgr',
-    'ceph-mds',
-    'ceph-osd',
-    'ceph',
-    'ceph-fuse',
-    'fusermount3',
-    'ganesha.nfsd',
-    'dbus-daemon',
-)
+#: Those that are needed after the cluster itself, which looks for its own.
+_PROGRAMS = ('ceph-fuse', 'fusermount3', 'ganesha.nfsd', 'dbus-daemon')
 
 #: Length of the path of a scenario's directory. Sockets are below it, and a server without its socket answers no commands.
 _LONGEST = 65
 
 
 def vet(state):
-    """Check that a cluster can be in the directory, and that this machine has all that it and its clients need."""
-    if lacks := _missing():
-        raise Trouble(
-            f'a Ceph cluster and its clients need {lacks}: run tools/setup-env --ceph as root, or see bindep.txt'
-        )
+    """Check that a cluster can be in the directory, and that this machine has all that its clients need."""
+    for name in _PROGRAMS:
+        program(name)
+    if not fsal.plugin():
+        raise Trouble('NFS clients need nfs-ganesha-ceph: run tools/setup-env --ceph as root')
     if len(str(state)) > _LONGEST:
         raise Trouble(
             f'{state} is too long for sockets of Ceph: name a directory of up to {_LONGEST} characters with --state'
         )
-
-
-def _missing():
-    path = f'{os.environ["PATH"]}:/usr/sbin:/sbin'
-    lacks = [name for name in _PROGRAMS if not shutil.which(name, path=path)]
-    lacks += [] if fsal.plugin() else ['nfs-ganesha-ceph']
-    lacks += [] if Path('/dev/fuse').exists() else ['/dev/fuse (modprobe fuse)']
-    return ', '.join(lacks)
 
 
 class PrivateCeph:
@@ -64,11 +44,11 @@ class PrivateCeph:
 
     def start(self):
         """Start the cluster, and name its files for the share service and for whoever wants to look at it."""
-        place = ceph_of(self._state)
+        place = self._state / settings.CEPH
         place.mkdir(parents=True, exist_ok=True)
         tempfile.tempdir = str(place)  # files of the cluster and of its clients: they go with this folder
         self.ceph = Ceph((settings.FILESYSTEM,), standbys=1, grace=self.GRACE)
-        private.start('Ceph', self.ceph, self._there)
+        begin('Ceph', self.ceph, self._there)
         self.ceph.add_pool(settings.FILESYSTEM, settings.NFS_POOL)
         self._own = self._users()
         for name, conf in (
@@ -94,15 +74,6 @@ class PrivateCeph:
         [filesystem] = self.ceph.ask('fs', 'dump')['filesystems']
         servers = filesystem['mdsmap']['info'].values()
         return next((f'mds.{one["name"]}' for one in servers if one['state'] == 'up:active'), None)
-
-    def pid(self, name):
-        """Return the process id of a daemon."""
-        return self.ceph.daemons[name].process.pid
-
-    def restart(self, name):
-        """Start a daemon that was killed."""
-        self.ceph.kill(name)  # takes note of its end
-        self.ceph.start(name)
 
     # What it holds ----------------------------------------------------------------------------
 

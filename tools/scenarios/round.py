@@ -38,24 +38,21 @@ def went(words):
     """Run the scenario. Return whether it worked and left nothing but files; otherwise show its output."""
     began = time.monotonic()
     line = ' '.join(['tools/quickstart', *words])
-    process = subprocess.Popen(
-        [TOP / 'tools' / 'quickstart', '--state', _STATE, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
     try:
-        said, _ = process.communicate(timeout=_PATIENCE)
-        trouble = f'exit status {process.returncode}' if process.returncode else ''
+        done = subprocess.run(
+            [TOP / 'tools' / 'quickstart', '--state', _STATE, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=_PATIENCE,
+        )
+        said, trouble = done.stdout, f'exit status {done.returncode}' if done.returncode else ''
         waiting.until(lambda: not traces(_STATE), lambda: f'nothing is left: {traces(_STATE)}')
     except subprocess.TimeoutExpired as late:
         said, trouble = (late.stdout or b'').decode(errors='replace'), str(late)
     except waiting.Late as late:
         trouble = f'{trouble} {late}'.strip()
-    finally:
-        process.kill()
-        process.wait()
     print(
         f'{said}\nFAILED {line}: {trouble}' if trouble else f'{line}: {time.monotonic() - began:.0f} s',
         flush=True,

@@ -86,6 +86,8 @@ MIGRATION = 'migration'
 ANY = 'any'
 #: Two backends on one file system of a private Ceph cluster, one for each protocol.
 CEPH = 'ceph'
+#: Where the services beside keep their files, in the scenario's directory; they are deleted at the end of the scenario.
+BESIDE_FOLDER = 'beside'
 #: The cluster's configuration as the share service uses it, and as its administrator does, in the scenario's directory.
 CEPH_CONF, CEPH_ADMIN_CONF = 'ceph.conf', 'ceph-admin.conf'
 FILESYSTEM = 'cephfs'

@@ -9,8 +9,7 @@ from manila_lite.tests.nfs_client import call as nfs
 from manila_lite.tests.services import virtiofs_guest
 from scenarios import settings
 from scenarios.beside import Beside
-from scenarios.nfs import must, split
-from scenarios.one_share import OneShare
+from scenarios.clients import must, split
 from scenarios.service import Trouble, write_private
 from scenarios.settings import V6
 
@@ -20,71 +19,55 @@ _FILE = 'hello.txt'
 _SCRIPT = f'grep virtiofs /proc/mounts; cat /mnt/{_TAG}/from-outside; echo hello from the guest > /mnt/{_TAG}/{_FILE}'
 
 
-class Vm(OneShare):
+class Vm:
     """The scenario, with its steps in their order."""
 
     def __init__(self, demo):
-        super().__init__(demo)
+        self.demo = demo
         if lacks := virtiofs_guest.missing():
             raise Trouble(f'a guest needs {lacks}')
         self.compute = Beside(demo, 'mlite-compute', settings.COMPUTE, 8774)
-        self.server = ''
+        self.share = self.remote = self.server = ''
 
     def through(self):
         """Run all steps but the deletion. Return a command to try by hand."""
-        self._share()
-        self._compute()
+        self._start()
         self._attach()
         self._boot()
         self._files()
         return f'openstack server share list {_NAME}'
 
-    def _share(self):
+    def _start(self):
         demo = self.demo
         with demo.step('A share'):
-            demo.ask(
-                'POST',
-                '/types',
-                {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}},
-                user=settings.ADMIN,
-            )
+            demo.share_type()
             self.share = demo.share(name='demo')
-            self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0][
-                'path'
-            ]
-            demo.say(f'{self.share}, exported as {self.path}')
-        self.remote = split(self.path)[1]
-
-    def _compute(self):
-        demo = self.demo
+            (path,) = demo.paths(self.share)[:1]
+            demo.say(f'{self.share}, exported as {path}')
+            self.remote = split(path)[1]
         with demo.step('The compute service starts beside it: API and agent in one process, guests by QEMU'):
             images = demo.state / 'images'
             images.mkdir(exist_ok=True)
-            cmdline = virtiofs_guest.make(images)
+            guest = {
+                'name': _NAME,
+                'kernel': 'kernel',
+                'initrd': 'initrd',
+                'cmdline': virtiofs_guest.make(images),
+                'memory': 160,
+            }
             self.compute.start()
             self._tell_clients()
             demo.say(
                 f'API at {self.compute.url}/v2.1; it reaches the share service as user {settings.SERVICE}'
             )
-            self.server = self.compute.ask(
-                'POST',
-                '/v2.1/servers',
-                {
-                    'server': {
-                        'name': _NAME,
-                        'kernel': 'kernel',
-                        'initrd': 'initrd',
-                        'cmdline': cmdline,
-                        'memory': 160,
-                    }
-                },
-            )['id']
-            self._until('ACTIVE')
+            made = self.compute.ask('POST', '/v2.1/servers', {'server': guest})
+            self.server = f'/v2.1/servers/{made["id"]}'
+            self._wait_until('ACTIVE')
             self._stop()
 
     def _stop(self):
-        self.compute.ask('POST', f'/v2.1/servers/{self.server}/action', {'os-stop': None})
-        self._until('SHUTOFF')
+        self.compute.ask('POST', f'{self.server}/action', {'os-stop': None})
+        self._wait_until('SHUTOFF')
 
     def _tell_clients(self):
         """Rewrite clouds.yaml without a default version: commands that attach shares choose versions themselves."""
@@ -95,21 +78,20 @@ class Vm(OneShare):
             cloud |= {'compute_endpoint_override': f'{self.compute.url}/v2.1', 'compute_api_version': '2.97'}
         write_private(path, yaml.safe_dump(written, sort_keys=False))
 
-    def _until(self, *statuses):
+    def _wait_until(self, status):
         def is_so():
-            status, document = self.compute.api('GET', f'/v2.1/servers/{self.server}')
-            seen = 'gone' if status == 404 else document['server']['status']
-            if seen == 'ERROR':
-                raise Trouble(f'server {_NAME}: {document["server"]["fault"]["message"]}')
-            return seen in statuses
+            seen = self.compute.get(self.server)
+            if seen['status'] == 'ERROR':
+                raise Trouble(f'server {_NAME}: {seen["fault"]["message"]}')
+            return seen['status'] == status
 
-        self.demo.wait(f'server {_NAME} is {" or ".join(statuses)}', is_so, 120)
+        self.demo.wait(f'server {_NAME} is {status}', is_so)
 
     def _attach(self):
         demo = self.demo
         with demo.step('The share is attached to the server, under a tag'):
             demo.show('server', 'add', 'share', _NAME, 'demo', '--tag', _TAG)
-            path = f'/v2.1/servers/{self.server}/shares/{self.share}'
+            path = f'{self.server}/shares/{self.share}'
             demo.wait('the share is attached', lambda: self.compute.get(path)['status'] == 'inactive')
             for row in demo.show('server', 'share', 'list', _NAME):
                 demo.say(f'{row["Tag"]}: {row["Status"]}; it is used when the server starts')
@@ -120,16 +102,14 @@ class Vm(OneShare):
 
     def _rules(self):
         """Return the access rules as the administrator sees them: the address of the host is hidden from the user."""
-        return self.demo.api('GET', f'/share-access-rules?share_id={self.share}', user=settings.ADMIN)[1][
-            'access_list'
-        ]
+        return self.demo.get(f'/share-access-rules?share_id={self.share}', user=settings.ADMIN)
 
     def _boot(self):
         demo = self.demo
         with demo.step('The guest boots'):
-            self.compute.ask('POST', f'/v2.1/servers/{self.server}/action', {'os-start': None})
-            self._until('ACTIVE')
-            demo.wait('the guest is up', lambda: 'READY' in self._console(), 180)
+            self.compute.ask('POST', f'{self.server}/action', {'os-start': None})
+            self._wait_until('ACTIVE')
+            demo.wait('the guest is up', lambda: 'READY' in self._console())
             lines = self._console().splitlines()
             metadata = json.loads(
                 next(line for line in lines if line.startswith('META ')).removeprefix('META ')
@@ -143,24 +123,17 @@ class Vm(OneShare):
             demo.say(f'in the guest: mount -t virtiofs {_TAG} /mnt/{_TAG}')
 
     def _console(self):
-        return self.compute.get(f'/v2.1/servers/{self.server}/action', 'POST', {'os-getConsoleOutput': {}})
+        return self.compute.get(f'{self.server}/action', 'POST', {'os-getConsoleOutput': {}})
 
     def _files(self):
         demo = self.demo
         with demo.step('Files in the share: of the guest, and of an NFS client elsewhere'):
-            demo.ask(
-                'POST',
-                f'/shares/{self.share}/action',
-                {'allow_access': {'access_type': 'ip', 'access_to': V6}},
-            )
-            demo.wait(
-                'the rules are in force', lambda: all(rule['state'] == 'active' for rule in self._rules())
-            )
+            demo.grant(self.share, V6)
             self._nfs('write', 'from-outside', 'hello from an NFS client')
             self._nfs('write', 'draft', _SCRIPT)
             self._nfs('rename', 'draft', f'do-{_NAME}')
             said = f'said-{_NAME}'
-            demo.wait('the guest did it', lambda: said in self._nfs('list').split(), 120)
+            demo.wait('the guest did it', lambda: said in self._nfs('list').split())
             for line in self._nfs('read', said).splitlines():
                 demo.say(f'the guest sees: {line}')
             demo.say(f'{V6} reads {_FILE} through NFS: {self._nfs("read", _FILE).strip()!r}')
@@ -174,9 +147,8 @@ class Vm(OneShare):
         with demo.step('Taken back: the guest stops, and the share is detached'):
             self._stop()
             demo.run('server', 'remove', 'share', _NAME, 'demo')
-            path = f'/v2.1/servers/{self.server}/shares/{self.share}'
-            demo.wait('the share is detached', lambda: self.compute.api('GET', path)[0] == 404)
+            path = f'{self.server}/shares/{self.share}'
+            demo.wait('the share is detached', lambda: self.compute.call('GET', path)[0] == 404)
             demo.say(f'access rules left: {", ".join(rule["access_to"] for rule in self._rules())}')
-            self.compute.ask('DELETE', f'/v2.1/servers/{self.server}')
-            self._until('gone')
-            demo.unshare(self.share)
+            self.compute.delete(self.server)
+            demo.delete(f'/shares/{self.share}')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers with real storage, through the API: the first share, a new subnet, a reboot, the deletion."""
 
-from manila_lite.tests import nfs_writer
+from manila_lite.tests import nfs_client, nfs_writer
 from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.linux import api_base, base, server_base
 
@@ -58,7 +58,9 @@ class ApiServers(api_base.ApiTest):
         """Add a subnet while a client writes; a subnet that overlaps is refused and takes no address."""
         self.assertEqual(409, self.add_subnet(network, 'net-same', 'same'))
         self.assertEqual([FOUR, SIX], self.addresses())
-        writer = nfs_writer.Writer(FOUR, directory, self.machine.space('friend-four'))
+        writer = nfs_writer.Writer(
+            nfs_client.Session(FOUR, directory, netns=self.machine.space('friend-four'))
+        )
         self.addCleanup(writer.end)
         writer.goes_on()
         self.assertEqual(200, self.add_subnet(network, 'a-flat-one', 'more'))
@@ -142,7 +144,9 @@ class ApiServers(api_base.ApiTest):
         self.clients('four')
         self.grant(share, server_base.address('four', 101))
         before, interfaces = self.locations(share), self._interfaces(server)
-        writer = nfs_writer.Writer(FOUR, directory, self.machine.space('friend-four'))
+        writer = nfs_writer.Writer(
+            nfs_client.Session(FOUR, directory, netns=self.machine.space('friend-four'))
+        )
         self.addCleanup(writer.end)
         writer.goes_on()
         bridge = server_base.bridge_of(server_base.network('more', 1))

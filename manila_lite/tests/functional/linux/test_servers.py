@@ -5,6 +5,7 @@ import dataclasses
 import json
 
 from manila_lite import errors, values
+from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import base, server_base
 from manila_lite.tests.linux_teardown import tear_down
 from manila_lite.tests.nfs_writer import Writer
@@ -87,7 +88,7 @@ class Growth(server_base.ServerTest):
         share = self.share()
         new = server_base.network('more', 5)
         self.grant(share, (server_base.address('four', 101), 'rw'), ('10.66.3.101', 'ro'))
-        writer = Writer(FOUR, f'/shares/{share.id}', self.machine.space('one4'))
+        writer = Writer(nfs_client.Session(FOUR, f'/shares/{share.id}', netns=self.machine.space('one4')))
         self.addCleanup(writer.end)
         writer.goes_on()
         self.assertIsNone(self.driver.check_update_share_server_network_allocations(self.server, new, [], []))
