@@ -118,9 +118,9 @@ class Run:
 
     def __init__(self, until: float | None = None) -> None:
         self.until = until
-        self._counts: collections.Counter[str] = collections.Counter()
+        self.counts: collections.Counter[str] = collections.Counter()
         self._skips: collections.Counter[str] = collections.Counter()
-        self._failed: list[str] = []
+        self.failed: list[str] = []
         self._late: set[str] = set()
 
     def tests(
@@ -171,11 +171,11 @@ class Run:
                 '--load-list',
                 str(chosen),
                 **env,
-            )
+            ).returncode
             found = results() if _stream_number() != before else []
             for file in {*progress.glob('*.begun')} - known:
                 print(file.with_suffix('.said').read_text()[-_TAIL:])
-                self._failed.append(f'a process of the tests ended before its last test: {file.stem}{where}')
+                self.failed.append(f'a process of the tests ended before its last test: {file.stem}{where}')
         self._take(found, where, status)
 
     def _take(self, found: list[dict], where: str, status: int) -> None:
@@ -189,7 +189,7 @@ class Run:
         # stestr takes a run of skips alone as failed.
         if not bad and (not found or (status and any(test['status'] != 'skip' for test in found))):
             bad = [f'the run itself{where}: {len(found)} tests, exit status {status}']
-        self._failed += bad
+        self.failed += bad
         for test in found:
             if test['status'] == 'skip':
                 why = (
@@ -201,7 +201,7 @@ class Run:
                 if why == limits.NOT_REACHED:
                     self._late.add(group(test['id']).removeprefix(PREFIX) + where)
             elif test['status'] in {'success', 'xfail'}:
-                self._counts['passed'] += 1
+                self.counts['passed'] += 1
 
     def command(self, words: Sequence[str]) -> bool:
         """Run a command that counts as one test. Where the time is over it is ended, and was not reached.
@@ -218,19 +218,10 @@ class Run:
                 self._skips[limits.NOT_REACHED] += 1
                 return False
         if status:
-            self._failed.append(line)
+            self.failed.append(line)
         else:
-            self._counts['passed'] += 1
+            self.counts['passed'] += 1
         return not status
-
-    def count_passed(self, number: int) -> None:
-        """Count tests that passed before, for the same commit."""
-        self._counts['passed'] += number
-
-    @property
-    def bad(self) -> bool:
-        """Whether something failed."""
-        return bool(self._failed)
 
     def close(self) -> int:
         """Print the results, and in the last line their numbers; return the exit status."""
@@ -238,10 +229,10 @@ class Run:
             print(f'skipped {number}: {why}')
         if self._late:
             print('not reached in time:', *sorted(self._late), sep='\n    ')
-        for name in self._failed or ([] if self._counts or self._skips else ['no test ran']):
+        for name in self.failed or ([] if self.counts or self._skips else ['no test ran']):
             print(f'FAILED {name}')
-        bad = len(self._failed) or int(not self._counts and not self._skips)
-        print(f'{self._counts["passed"]} passed, {bad} failed, {self._skips.total()} skipped', flush=True)
+        bad = len(self.failed) or int(not self.counts and not self._skips)
+        print(f'{self.counts["passed"]} passed, {bad} failed, {self._skips.total()} skipped', flush=True)
         return 1 if bad else 0
 
 
@@ -259,24 +250,17 @@ def say(words: str) -> None:
     print(f'tools/test: {words}', flush=True)
 
 
-def call(*words: str, **env: str) -> int:
-    """Run a command; return its exit status."""
+def call(*words: str, capture: bool = False, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a command. ``capture``: its output is not shown."""
+    out = subprocess.PIPE if capture else None
     return subprocess.run(
-        words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, check=False
-    ).returncode
-
-
-def output(*words: str, **env: str) -> str:
-    """Return the output of a command; empty if it fails."""
-    done = subprocess.run(
-        words,
-        cwd=ROOT,
-        env=os.environ | env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
+        words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, stdout=out, text=True, check=False
     )
+
+
+def output(*words: str) -> str:
+    """Return the output of a command; empty if it fails."""
+    done = call(*words, capture=True)
     return '' if done.returncode else done.stdout
 
 
@@ -287,15 +271,7 @@ def commits() -> int:
 
 def listed(modules: Iterable[str] = (), forms: Iterable[str] = ()) -> list[str]:
     """Return the names of all tests, or of those that regular expressions find. If a module cannot be read, end the run."""
-    done = subprocess.run(
-        ['stestr', 'list', *forms],
-        cwd=ROOT,
-        env=os.environ | {limits.MODULES: ' '.join(modules)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    done = call('stestr', 'list', *forms, capture=True, **{limits.MODULES: ' '.join(modules)})
     if done.returncode:
         print(
             done.stdout, 'FAILED the list of all tests', '0 passed, 1 failed, 0 skipped', sep='\n', flush=True
@@ -382,7 +358,7 @@ def full(run: Run, parts: Parts, words: Sequence[str]) -> None:
             if file.suffix != '.said'
             for line in file.read_text().splitlines()
         }
-        run.count_passed(len(done))
+        run.counts['passed'] += len(done)
         run.tests([name for name in parts.tests(part, names) if name not in done], part.server, done=place)
         for command in part.commands:
             if shlex.join(command) not in done and run.command(command):
@@ -454,7 +430,7 @@ def main() -> int:
         chosen(run, args.names, args.on)
     else:
         default(run, parts)
-    if args.slice and not run.bad:
+    if args.slice and not run.failed:
         run.until = time.time() + args.slice * 60 * _BEGINNING
         slice_of_rest(run, parts)
     return run.close()
