@@ -101,7 +101,9 @@ def reserve(port):
 
 
 class Lite(fixtures.Fixture):
-    """A running ``manila-lite``, for any number of ``start`` and ``kill``."""
+    """A running ``manila-lite``, for any number of ``start`` and ``kill``. ``CONFIG``: form of its configuration file."""
+
+    CONFIG = _CONFIG
 
     def __init__(self, extra='[alpha]\ndriver = dummy\n', token=f'u:p:admin,member,reader:{hush.MARK}token'):
         super().__init__()
@@ -113,7 +115,7 @@ class Lite(fixtures.Fixture):
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
         self.port = free_port()
         self.config = self.state / 'manila_lite.conf'
-        self.config.write_text(_CONFIG.format(state=self.state, port=self.port, extra=self._extra))
+        self.config.write_text(self.CONFIG.format(state=self.state, port=self.port, extra=self._extra))
         self.log = self.state / 'log'
         self.addCleanup(hush.check, self.log)
         self.addCleanup(self.kill)

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import product
 import report
-import wire
 
 from manila_lite.tests.functional.linux import base
 
@@ -72,30 +71,20 @@ def grants(
 def real() -> Iterator[product.Product]:
     """Yield a product with two linux backends, ``alpha`` and ``beta``; remove it afterwards with all its processes."""
     fabric = base.Fabric(alpha=1, beta=2)
-    with product.product() as made:
-        try:
-            fabric.up()
-            made.config.write_text(
-                made.config.read_text()
-                .replace('driver = dummy\n', '')
-                .replace('dummy_pool_size_gb = 1000000\n', '')
-                + _CONFIG
-                + ''.join(
-                    _BACKEND.format(
-                        name=name,
-                        other=other,
-                        state=made.state,
-                        space=fabric.name(name),
-                        address=fabric.v4(name),
-                    )
-                    for name, other in (('alpha', 'beta'), ('beta', 'alpha'))
-                )
+    with contextlib.ExitStack() as last, product.Product() as made:
+        last.callback(fabric.down)
+        last.callback(base.power_off, made.state, ('alpha.img', 'beta.img'))
+        last.callback(made.end)
+        fabric.up()
+        made.edit(product.BACKEND, '')
+        backends = [
+            _BACKEND.format(
+                name=name, other=other, state=made.state, space=fabric.name(name), address=fabric.v4(name)
             )
-            yield made
-        finally:
-            made.end()
-            base.power_off(made.state, ('alpha.img', 'beta.img'))
-            fabric.down()
+            for name, other in (('alpha', 'beta'), ('beta', 'alpha'))
+        ]
+        made.config.write_text(made.config.read_text() + _CONFIG + ''.join(backends))
+        yield made
 
 
 def make(client: product.Client, gib: int = 1) -> str:
@@ -137,11 +126,11 @@ def ensure(client: product.Client) -> None:
 def on_dummy(figures: report.Report) -> None:
     """Measure beside shares that are made, and add the lines."""
     shares, count = figures.pick((5, 3), (150, 30), (1000, 200))
-    with product.product() as made, concurrent.futures.ThreadPoolExecutor(1) as thread:
+    with product.Product() as made, concurrent.futures.ThreadPoolExecutor(1) as thread:
         made.knobs(f'create_share:delay={_DELAY}')
         made.start('all_in_one')
-        client = made.answers()
-        made.wait_for_pool(client)
+        made.ready()
+        client = made.client()
         share = client.create()
         client.wait(f'/shares/{share}', 'share', 'available')
         grants(client, share, 2)
@@ -149,17 +138,18 @@ def on_dummy(figures: report.Report) -> None:
         report.say(f'{shares} shares are asked for')
 
         def create() -> None:
-            other = product.Client(made.port)
+            other = made.client()
             made_shares = [other.create() for _ in range(shares)]
             other.wait(f'/shares/{made_shares[-1]}', 'share', 'available', pause=0.05)
 
         creating = thread.submit(create)
         busy = grants(client, share, 100 * count, lambda: not creating.done())
         creating.result()
-    base_line = figures.add('idle, p50', report.percentile(idle, 0.5), 'ms')
-    figures.add('idle, p99', report.percentile(idle, 0.99), 'ms', base_line)
-    figures.add(f'while {shares} shares are made, p50', report.percentile(busy, 0.5), 'ms', base_line)
-    figures.add(f'while {shares} shares are made, p99', report.percentile(busy, 0.99), 'ms', base_line)
+    base_line = None
+    for what, times in (('idle', idle), (f'while {shares} shares are made', busy)):
+        for part in (0.5, 0.99):
+            line = figures.add(f'{what}, p{part * 100:.0f}', report.percentile(times, part), 'ms', base_line)
+            base_line = base_line or line
     figures.note(f'{len(busy)} grants while shares were made')
 
 
@@ -168,17 +158,16 @@ def on_linux(figures: report.Report) -> None:
     shares, mebibytes, count = figures.pick((2, 8, 3), (20, 128, 60), (100, 512, 300))
     with real() as made:
         made.start('all_in_one')
-        client = made.answers()
-        while len(client.ask('GET', '/scheduler-stats/pools')['pools']) < 2:
-            time.sleep(0.05)
+        made.ready(2)
+        client = made.client()
         report.say(f'{shares} shares are made')
         share, moving, *_ = [make(client, mebibytes // 1024 + 1) for _ in range(shares)]
         fill(made, client, moving, mebibytes)
         grants(client, share, 2)
         idle = grants(client, share, count)
         report.say(f'{mebibytes} MiB are copied, and {shares} shares ensured, over and over')
-        movers, ensurers = product.Client(made.port), product.Client(made.port)
-        loads = [wire.Repeated(lambda: move(movers, moving)), wire.Repeated(lambda: ensure(ensurers))]
+        movers, ensurers = made.client(), made.client()
+        loads = [product.Repeated(lambda: move(movers, moving)), product.Repeated(lambda: ensure(ensurers))]
         try:
             busy = grants(client, share, count)
         finally:

@@ -13,11 +13,10 @@ import sys
 import cloud
 import phases
 import report
-import sides
 from phases import SUM, Figure, p99, with_sums
 
-PEERS = {'none': None, 'manila': sides.Manila}
-_ALL = (*sides.PARTS, 'MariaDB', 'RabbitMQ')
+PEERS = {'none': None, 'manila': cloud.Manila}
+_ALL = (*cloud.PARTS, 'MariaDB', 'RabbitMQ')
 #: Goals are those of the issue, divided by what Manila did when they were set.
 FIGURES = (
     Figure('create accepted, 1 client', '/s', 'alone', 'rate', least=50),
@@ -51,7 +50,7 @@ FIGURES = (
 )
 
 
-def rounds(running: dict[str, sides.Side], amounts: phases.Amounts) -> dict[str, phases.Samples]:
+def rounds(running: dict[str, cloud.Side], amounts: phases.Amounts) -> dict[str, phases.Samples]:
     """Do each phase on one side after the other, so that all meet the same load of the machine; return samples by side."""
     found: dict[str, phases.Samples] = {name: {} for name in running}
     for number in range(amounts.rounds + 1):
@@ -73,7 +72,7 @@ def measure(figures: report.Report) -> None:
     amounts = phases.Amounts(
         *figures.pick((1, 2, 8, 2, 4, 2), (2, 30, 160, 10, 100, 15), (5, 80, 400, 40, 400, 40))
     )
-    kinds = {'manila_lite': sides.Ours, figures.args.peer: PEERS[figures.args.peer]}
+    kinds = {'manila_lite': cloud.Ours, figures.args.peer: PEERS[figures.args.peer]}
     with contextlib.ExitStack() as stack:
         report.say('MariaDB, RabbitMQ and Keystone start')
         around = cloud.Cloud(stack, driver=figures.args.driver)
@@ -81,7 +80,7 @@ def measure(figures: report.Report) -> None:
         for name, kind in kinds.items():
             if kind:
                 report.say(f'{name} starts')
-                running[name] = stack.enter_context(sides.side(around, kind))
+                running[name] = cloud.Side(around, stack.enter_context(kind(around)))
         found = rounds(running, amounts)
     ours, theirs = found.pop('manila_lite'), found.get(figures.args.peer)
     for one in FIGURES:

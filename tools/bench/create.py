@@ -15,7 +15,6 @@ from pathlib import Path
 
 import product
 import report
-import wire
 from oslo_utils import uuidutils
 
 from manila_lite.tests.services import broker, daemon, databases, places
@@ -52,7 +51,7 @@ def raw_inserts(count: int) -> float:
             )
             conn.execute('COMMIT')
 
-        rate = 1e6 / report.cost(insert, count)
+        rate = 1e6 / report.costs([insert], count)[0]
         conn.close()
         return rate
 
@@ -62,21 +61,17 @@ class Running:
 
     def __init__(self, made: product.Product, part: str, warm: int):
         self._made = made
-        if part != 'all_in_one':
-            made.sync()
         self._process = made.start(part)
-        client = made.answers()
-        if part == 'all_in_one':
-            made.wait_for_pool(client)
+        made.ready(int(part == 'all_in_one'))
         self.rates(1, warm)
 
     def rates(self, clients: int, requests: int) -> tuple[float, float]:
         """Return accepted shares per second of its processor time, and of the clock."""
         began = product.processor_time(self._process)
-        crowd = [product.Client(self._made.port) for _ in range(clients)]
+        crowd = [self._made.client() for _ in range(clients)]
         for client in crowd:
             client.ask('GET', '/types')  # so that it is connected
-        seconds, _, _ = wire.crowd(crowd, [product.Client.create] * requests)
+        seconds, _, _ = product.crowd(crowd, [product.Client.create] * requests)
         return requests / (product.processor_time(self._process) - began), requests / seconds
 
 
@@ -91,7 +86,7 @@ def embedded(figures: report.Report) -> None:
     report.say('API alone, SQLite, in turns with SQLite by itself')
     alone: list[float] = []
     rates: dict[int, list[tuple[float, float]]] = {1: [], 8: []}
-    with product.product() as made:
+    with product.Product() as made:
         running = Running(made, 'api', requests)
         for _ in range(rounds):
             alone.append(raw_inserts(requests))
@@ -104,7 +99,7 @@ def embedded(figures: report.Report) -> None:
         )
         figures.add(f'the same by the clock, {clients} clients', median(taken, 1), '/s')
     report.say('all in one process, SQLite, 8 clients')
-    with product.product() as made:
+    with product.Product() as made:
         running = Running(made, 'all_in_one', requests)
         taken = [running.rates(8, requests) for _ in range(rounds)]
     figures.add('accepted while placing and making them too', median(taken, 0), '/s of a core', base)
@@ -120,7 +115,7 @@ def clustered(figures: report.Report) -> None:
         running = []
         for url in ('inproc://', stack.enter_context(places.EmptyBus(bus.url, bus.admin_url)).url):
             database = stack.enter_context(places.EmptyDatabase(Path(), server=server.url)).url
-            running.append(Running(stack.enter_context(product.product(database, url)), 'api', requests))
+            running.append(Running(stack.enter_context(product.Product(database, url)), 'api', requests))
         report.say('API alone, PostgreSQL, without and with RabbitMQ in turns')
         taken = [[one.rates(8, requests) for one in running] for _ in range(rounds)]
     base = figures.add(

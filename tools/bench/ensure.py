@@ -7,14 +7,10 @@ by the clock is how long after its start a share manager has done what it was to
 """
 
 import sys
-import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
 import inside
 import report
-import sqlalchemy as sa
 
 from manila_lite import context, engine
 from manila_lite.db.queries import ensure as ensure_queries
@@ -79,30 +75,15 @@ def _sync(manager: ShareManager, share_id: str) -> str:
     return wake.operation_id
 
 
-def _counted(engine: sa.Engine, act: Callable[[], Any]) -> int:
-    """Return the number of statements of other threads than this one until ``act`` returns."""
-    seen: list[str] = []
-    me = threading.get_ident()
-
-    def saw(conn: Any, cursor: Any, statement: str, *rest: Any) -> None:
-        if threading.get_ident() != me and not statement.startswith('BEGIN'):
-            seen.append(statement)
-
-    sa.event.listen(engine, 'before_cursor_execute', saw)
-    try:
-        act()
-    finally:
-        sa.event.remove(engine, 'before_cursor_execute', saw)
-    return len(seen)
-
-
 def _is_at_it(manager: ShareManager) -> bool:
     """Say whether the backend is ensuring its shares."""
     with manager.services.db.reader() as conn:
         return bool(services.get(conn, manager.host, 'manila-share').ensuring)
 
 
-def compare(figures: report.Report, manager: ShareManager, share_id: str, count: int) -> None:
+def compare(
+    figures: report.Report, made: inside.Inside, manager: ShareManager, share_id: str, count: int
+) -> None:
     """Measure, and add the lines."""
     many = count >= _MANY
     base = figures.add('the driver alone', _alone(manager, count), 'shares/s of a core')
@@ -125,8 +106,7 @@ def compare(figures: report.Report, manager: ShareManager, share_id: str, count:
             least=LEAST if many else None,
         )
         share = figures.add('a share', 1.0, 'share')
-        engine = manager.services.db.engine
-        needed = _counted(engine, lambda: _wait(manager, _ask(manager)))
+        needed = len(made.statements(lambda: _wait(manager, _ask(manager)), elsewhere=True))
         figures.add(
             'statements for each', needed / count, 'statements', share, most=STATEMENTS if many else None
         )
@@ -142,7 +122,7 @@ def measure(figures: report.Report) -> None:
         manager.driver.store.prepare()
         report.say(f'{count:,} shares')
         ids = held.make(made.services, manager.driver, count, type_id=made.type_id)
-        compare(figures, manager, ids[-1][0], count)
+        compare(figures, made, manager, ids[-1][0], count)
     figures.note(f'{count:,} shares of the dummy backend with two export locations and one rule each.')
 
 

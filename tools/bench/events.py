@@ -63,14 +63,14 @@ def watch(
 def measure(figures: report.Report) -> None:
     """Add the figures."""
     number, rounds = figures.pick(20, 500, 500), figures.pick(3, 10, 30)
-    with product.product() as made:
+    with product.Product() as made:
         with made.config.open('a') as config:
             config.write(
                 f'[events]\nmax_listeners = {number}\nmax_listeners_per_project = {number}\nlistener_time = 3600\n'
             )
         process = made.start('all_in_one')
-        client = made.answers()
-        made.wait_for_pool(client)
+        made.ready()
+        client = made.client()
         shares = [client.create() for _ in range(_CHANGES)]
         for share in shares:
             client.wait(f'/shares/{share}', 'share', 'available', pause=0.05)

@@ -52,13 +52,7 @@ def run(name: str, options: list[str]) -> tuple[int, dict | None]:
 def main() -> int:
     """Run the benchmarks; fail if one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        '--quick', action='store_true', help='short run with less exact results, within five minutes'
-    )
-    parser.add_argument(
-        '--tiny', action='store_true', help='smallest run, only to check that the benchmarks work'
-    )
-    parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
+    report.add_sizes(parser)
     parser.add_argument(
         '--beside', metavar='PEER', help='run the benchmark "beside" with this peer: none or manila'
     )
@@ -75,7 +69,7 @@ def main() -> int:
     unknown = sorted({*args.names} - {*NAMES})
     if unknown:
         parser.error(f'no such benchmark: {", ".join(unknown)}; there are {", ".join(NAMES)}')
-    options = [f'--{name}' for name in ('quick', 'tiny', 'check') if getattr(args, name)]
+    options = [f'--{args.size}'] * (args.size != report.FULL) + ['--check'] * args.check
     more = {
         'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'],
         'scale': [f'--database={args.database}'],

@@ -14,7 +14,6 @@ import time
 
 import product
 import report
-import wire
 
 _MODEST = 9
 _BACKLOG = 28
@@ -33,11 +32,11 @@ def count(client: product.Client, status: str) -> int:
     return int(client.ask('GET', f'/shares?status={status}&limit=1&with_count=true')['count'])
 
 
-def modest(port: int, each: int, seconds: float) -> list[float]:
+def modest(made: product.Product, each: int, seconds: float) -> list[float]:
     """Return the milliseconds for each share of each modest project; a create takes ``seconds`` at the backend."""
 
     def project(number: int) -> list[float]:
-        client, dice = product.Client(port, f'modest{number}'), random.Random(number)
+        client, dice = made.client(f'modest{number}'), random.Random(number)
         taken = []
         for _ in range(each):
             time.sleep(dice.uniform(0, 2 * seconds))
@@ -53,19 +52,19 @@ def modest(port: int, each: int, seconds: float) -> list[float]:
 def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
     seconds, each = figures.pick((0.2, 2), (1.0, 10), (2.0, 25))
-    with product.product() as made:
+    with product.Product() as made:
         made.knobs(f'create_share:delay={seconds}')
         made.start('all_in_one')
-        made.wait_for_pool(made.answers())
+        made.ready()
         report.say(f'{_MODEST} projects ask for {each} shares each, which take {seconds:g} s at the backend')
-        modest(made.port, 1, 0.1)  # caches are empty for the first ones
-        alone = modest(made.port, each, seconds)
+        modest(made, 1, 0.1)  # caches are empty for the first ones
+        alone = modest(made, each, seconds)
         report.say(f'the same, while another has {_BACKLOG} asked for at any time')
-        client = product.Client(made.port, 'greedy')
+        client = made.client('greedy')
         fill_backlog(client)
-        greedy = wire.Repeated(lambda: fill_backlog(client), 0.1)
+        greedy = product.Repeated(lambda: fill_backlog(client), 0.1)
         try:
-            beside = modest(made.port, each, seconds)
+            beside = modest(made, each, seconds)
         finally:
             greedy.end()
         got = count(client, 'available')

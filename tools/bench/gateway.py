@@ -9,10 +9,10 @@ as the driver adds them; then NFS-Ganesha is killed and started with all of them
 import contextlib
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -54,12 +54,6 @@ def _driver(cluster: Ceph, port: int) -> Iterator[load.ShareDriver]:
             driver.shutdown()
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    began = time.monotonic()
-    call()
-    return time.monotonic() - began
-
-
 def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> None:
     """Add exports; measure each, and what they take in NFS-Ganesha together."""
     server, subvolumes = driver.services.protocol.gateway.server, driver.services.subvolumes
@@ -69,12 +63,12 @@ def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> No
     for share in shares:
         subvolumes.ask('create', share.id, size=share.size << 30, mode='755', namespace_isolated=True)
         made.append(
-            _seconds(partial(driver.services.protocol.apply, share, subvolumes.require(share), [_RULE]))
+            report.seconds(partial(driver.services.protocol.apply, share, subvolumes.require(share), [_RULE]))
         )
     figures.add(f'an export added, of {count}', statistics.median(made) * 1e3, 'ms')
     figures.add('an export added, p99', report.percentile(made, 0.99) * 1e3, 'ms')
     figures.add('the last tenth of them', statistics.median(made[-max(1, count // 10) :]) * 1e3, 'ms')
-    changed = [_seconds(partial(driver.update_access, share, [])) for share in shares[:20]]
+    changed = [report.seconds(partial(driver.update_access, share, [])) for share in shares[:20]]
     figures.add('all rules of a share removed', statistics.median(changed) * 1e3, 'ms')
     after = _size(server.process)
     for what, unit, scale in (('memory', 'MiB', _MIB), ('threads', '', 1), ('open files', '', 1)):
@@ -83,7 +77,7 @@ def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> No
     process = server.process
     process.kill()
     process.wait()
-    figures.add('restart with all exports', _seconds(server.restart_if_dead), 's')
+    figures.add('restart with all exports', report.seconds(server.restart_if_dead), 's')
 
 
 def _size(process: psutil.Process) -> dict[str, float]:
@@ -112,28 +106,24 @@ def _bandwidth(
         (mount.root / 'by-gateway').touch()
         (mount.root / 'by-gateway').chmod(0o666)
         file = client.lookup(root, 'by-gateway')
+        own = mount.root / 'own'
+        random, count = 'if=/dev/urandom', f'count={mebibytes}'
         ways = {
             'the gateway': (lambda: _write(client, file, mebibytes), lambda: _read(client, file, mebibytes)),
             'ceph-fuse': (
-                lambda: _write_file(mount.root / 'own', mebibytes),
-                lambda: _read_file(mount.root / 'own'),
+                lambda: _dd(random, f'of={own}', count, 'conv=fsync', 'oflag=nocache'),
+                lambda: _dd(f'if={own}', 'of=/dev/null', 'iflag=nocache'),
             ),
         }
         taken: dict[str, list[float]] = {f'{what} by {way}': [] for what in ('write', 'read') for way in ways}
         for _ in range(rounds):
             for way, (write, read) in ways.items():
-                taken[f'write by {way}'].append(_seconds(write))
-                taken[f'read by {way}'].append(_seconds(read))
+                taken[f'write by {way}'].append(report.seconds(write))
+                taken[f'read by {way}'].append(report.seconds(read))
+        rates = {what: mebibytes / statistics.median(times) for what, times in taken.items()}
         for what in ('write', 'read'):
-            baseline = None
-            for way in ('ceph-fuse', 'the gateway'):
-                line = figures.add(
-                    f'{what} by {way}',
-                    mebibytes / statistics.median(taken[f'{what} by {way}']),
-                    'MiB/s',
-                    to=baseline,
-                )
-                baseline = baseline or line
+            base = figures.add(f'{what} by ceph-fuse', rates[f'{what} by ceph-fuse'], 'MiB/s')
+            figures.add(f'{what} by the gateway', rates[f'{what} by the gateway'], 'MiB/s', base)
     client.close()
 
 
@@ -149,22 +139,8 @@ def _read(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
         client.read(file, _MIB, number * _MIB)
 
 
-def _write_file(path: Path, mebibytes: int) -> None:
-    piece = os.urandom(_MIB)
-    with path.open('wb', buffering=0) as file:
-        for _ in range(mebibytes):
-            file.write(piece)
-        os.fsync(file.fileno())
-
-
-def _read_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        while os.read(descriptor, _MIB):
-            pass
-    finally:
-        os.close(descriptor)
+def _dd(*words: str) -> None:
+    subprocess.run(['dd', 'bs=1M', *words], check=True, capture_output=True)
 
 
 def measure(figures: report.Report) -> None:

@@ -4,22 +4,26 @@
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
 import contextlib
-import io
-import sys
-import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+import webob
 from oslo_config import cfg
 
 import product
 from manila_lite import context
 from manila_lite.api.http import app
 from manila_lite.cmd import setup
-from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import share_types
 from manila_lite.rpc import transport
+
+_HEADERS = {
+    'X-Auth-Token': 'u:p:member,reader',
+    'X-OpenStack-Manila-API-Version': '2.82',
+    'Content-Length': '0',
+}
 
 
 class Inside:
@@ -32,45 +36,36 @@ class Inside:
 
     def get(self, path: str) -> bytes:
         """Return the body of the answer to a GET, whose status must be 200."""
-        status: list[str] = []
-        path, _, query = path.partition('?')
-        body = b''.join(
-            self._app(
-                {
-                    'REQUEST_METHOD': 'GET',
-                    'PATH_INFO': f'/v2{path}',
-                    'QUERY_STRING': query,
-                    'SERVER_NAME': 'localhost',
-                    'SERVER_PORT': '80',
-                    'SERVER_PROTOCOL': 'HTTP/1.1',
-                    'HTTP_HOST': 'localhost',
-                    'wsgi.url_scheme': 'http',
-                    'wsgi.input': io.BytesIO(),
-                    'wsgi.errors': sys.stderr,
-                    'wsgi.version': (1, 0),
-                    'wsgi.multithread': True,
-                    'wsgi.multiprocess': False,
-                    'wsgi.run_once': False,
-                    'CONTENT_LENGTH': '0',
-                    'HTTP_X_AUTH_TOKEN': 'u:p:member,reader',
-                    'HTTP_X_OPENSTACK_MANILA_API_VERSION': '2.82',
-                },
-                lambda line, headers, error=None: status.append(line),
-            )
-        )
-        if not status[0].startswith('200'):
-            raise RuntimeError(f'GET {path}: {status[0]} {body[:500]!r}')
-        return body
+        answer = webob.Request.blank(f'/v2{path}', headers=_HEADERS).get_response(self._app)
+        if answer.status_int != 200:
+            raise RuntimeError(f'GET {path}: {answer.status} {answer.body[:500]!r}')
+        return answer.body
+
+    def statements(
+        self, act: Callable[[], object], *, elsewhere: bool = False
+    ) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return the statements of this thread until ``act`` returns, with their values; or those ``elsewhere``, of others."""
+        seen: list[tuple[str, tuple[Any, ...]]] = []
+        me = threading.get_ident()
+
+        def saw(conn: Any, cursor: Any, statement: str, values: Any, *rest: Any) -> None:
+            if (threading.get_ident() != me) == elsewhere and not statement.startswith('BEGIN'):
+                seen.append((statement, values))
+
+        sa.event.listen(self.services.db.engine, 'before_cursor_execute', saw)
+        try:
+            act()
+        finally:
+            sa.event.remove(self.services.db.engine, 'before_cursor_execute', saw)
+        return seen
 
 
 @contextlib.contextmanager
 def inside() -> Iterator[Inside]:
     """Yield the product on a SQLite file, with only a share type; remove it afterwards."""
-    with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder:
-        conf = setup.configure([f'--config-file={product.Product(folder).config}'], conf=cfg.ConfigOpts())
-        services = setup.services(conf)
+    with product.Product() as made:
+        services = setup.services(setup.configure([f'--config-file={made.config}'], conf=cfg.ConfigOpts()))
         try:
-            schema_migrations.upgrade(services.db)
             with services.db.writer() as conn:
                 type_id = share_types.create(conn, 'default', {'driver_handles_share_servers': 'False'})
             yield Inside(services, type_id)
@@ -78,8 +73,3 @@ def inside() -> Iterator[Inside]:
             services.bus.close(1)
             services.db.dispose()
             transport.cleanup()
-
-
-def database_file(services: Any) -> Path:
-    """Return the path of the SQLite file."""
-    return Path(services.db.engine.url.database)

@@ -11,7 +11,6 @@ import sys
 
 import inside
 import report
-import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite.db import models
@@ -61,23 +60,6 @@ def fill(services, type_id: str, count: int) -> None:
                 conn.exec_driver_sql(text, values)
 
 
-def statements(made: inside.Inside, path: str) -> list[tuple[str, tuple]]:
-    """Return the statements of a request, with their values."""
-    seen: list[tuple[str, tuple]] = []
-
-    def saw(conn, cursor, statement, values, *rest) -> None:
-        if not statement.startswith('BEGIN'):
-            seen.append((statement, values))
-
-    engine = made.services.db.engine
-    sa.event.listen(engine, 'before_cursor_execute', saw)
-    try:
-        made.get(path)
-    finally:
-        sa.event.remove(engine, 'before_cursor_execute', saw)
-    return seen
-
-
 def _as_json(conn: sqlite3.Connection, statement: str, values: tuple) -> str:
     """Return a statement that has the same rows as one JSON text."""
     names = [column[0] for column in conn.execute(statement, values).description]
@@ -88,8 +70,8 @@ def _as_json(conn: sqlite3.Connection, statement: str, values: tuple) -> str:
 def compare(figures: report.Report, made: inside.Inside, count: int) -> None:
     """Measure, and add the lines for a table of ``count`` shares."""
     path = f'/shares/detail?limit={PAGE}'
-    asked = statements(made, path)
-    conn = sqlite3.connect(inside.database_file(made.services))
+    asked = made.statements(lambda: made.get(path))
+    conn = sqlite3.connect(made.services.db.engine.url.database)
 
     def bare() -> None:
         for statement, values in asked:

@@ -14,7 +14,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -82,16 +81,18 @@ class Ways:
     def by_hand(self) -> float:
         """Return the seconds of rsync."""
         target = self._empty()
-        return _seconds(lambda: subprocess.run([*_BY_HAND, f'{self.root}/source/', f'{target}/'], check=True))
+        return report.seconds(
+            lambda: subprocess.run([*_BY_HAND, f'{self.root}/source/', f'{target}/'], check=True)
+        )
 
     def by_mover(self) -> float:
         """Return the seconds of a pass of the data mover."""
         self._empty()
-        return _seconds(lambda: self._end(self.moves.copy))
+        return report.seconds(lambda: self._end(self.moves.copy), os.sync)
 
     def compare(self) -> float:
         """Return the seconds of the comparison after that."""
-        return _seconds(lambda: self._end(self.moves.compare))
+        return report.seconds(lambda: self._end(self.moves.compare), os.sync)
 
     def _empty(self) -> Path:
         target = self.root / 'target'
@@ -120,13 +121,6 @@ class Ways:
         if not run.is_complete or run.messages.differing:
             raise SystemExit(f'the copy failed: {run.error} {run.messages.differing}')
         self.moves.clear('target')
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    began = time.monotonic()
-    call()
-    os.sync()
-    return time.monotonic() - began
 
 
 def _measure(

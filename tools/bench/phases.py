@@ -2,15 +2,16 @@
 """What is done to a side, phase by phase; each returns samples by figure. And the figures that are made of them."""
 
 import dataclasses
-import functools
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import cloud
+import product
 import report
-import sides
-import wire
+
+from manila_lite.tests import waiting
 
 #: Rows of a list in detail.
 PAGE = 200
@@ -35,50 +36,35 @@ def _used(phase: str, used: dict[str, float]) -> Samples:
     return {(phase, name): [value] for name, value in used.items()}
 
 
-def until(
-    check: Callable[[], bool], what: Callable[[], str], pause: float = 0.02, seconds: float = 180
-) -> None:
-    """Wait until the check is true."""
-    end = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > end:
-            raise RuntimeError(what())
-        time.sleep(pause)
-
-
-def _made(side: sides.Side, shares: list[str]) -> None:
+def _made(side: cloud.Side, shares: list[str]) -> None:
     """Wait until the shares are available."""
-    until(
+    waiting.until(
         lambda: side.database.count(shares, 'available') == len(shares),
         lambda: f'not available: {side.client.ask("GET", "/shares/detail?limit=20")}',
     )
 
 
-def _create(client: wire.Client) -> str:
-    return client.create()
-
-
-def alone(side: sides.Side, amounts: Amounts) -> Samples:
+def alone(side: cloud.Side, amounts: Amounts) -> Samples:
     """Ask for shares by one client, and wait for all of them."""
     count = amounts.alone
     with side.meter.each(count) as used:
-        times, shares = wire.timed(side.client, [_create] * count)
+        times, shares = product.timed(side.client, [product.Client.create] * count)
         _made(side, shares)
     side.shares += shares
     return {('alone', 'rate'): [count / sum(times) * 1e3]} | _used('alone', used)
 
 
-def burst(side: sides.Side, amounts: Amounts) -> Samples:
+def burst(side: cloud.Side, amounts: Amounts) -> Samples:
     """Ask for shares by eight clients, and wait for all of them."""
     count = amounts.burst
     with side.meter.each(count) as used:
-        seconds, times, shares = wire.crowd(side.clients, [_create] * count)
+        seconds, times, shares = product.crowd(side.clients, [product.Client.create] * count)
         _made(side, shares)
     side.shares += shares
     return {('burst', 'rate'): [count / seconds], ('burst', 'times'): times} | _used('burst', used)
 
 
-def single(side: sides.Side, amounts: Amounts) -> Samples:
+def single(side: cloud.Side, amounts: Amounts) -> Samples:
     """Ask for one share after the other, waiting for each, and for a rule of it."""
     found: Samples = {('single', name): [] for name in ('accepted', 'available', 'rule')}
     for number in range(amounts.single):
@@ -100,29 +86,31 @@ def single(side: sides.Side, amounts: Amounts) -> Samples:
     return found
 
 
-def _reads(side: sides.Side, phase: str, path: str, count: int, client: wire.Client | None = None) -> Samples:
+def _reads(
+    side: cloud.Side, phase: str, path: str, count: int, client: product.Client | None = None
+) -> Samples:
     """Read by one client, or by all eight."""
-    jobs: Iterable[wire.Job] = [lambda one: one.fetch('GET', path)] * count
+    jobs: Iterable[product.Job] = [lambda one: one.fetch('GET', path)] * count
     with side.meter.each(count) as used:
         if client:
-            times = wire.timed(client, jobs)[0]
+            times = product.timed(client, jobs)[0]
             seconds = sum(times) / 1e3
         else:
-            seconds, times, _ = wire.crowd(side.clients, jobs)
+            seconds, times, _ = product.crowd(side.clients, jobs)
     return {(phase, 'times'): times, (phase, 'rate'): [count / seconds]} | _used(phase, used)
 
 
-def shows(side: sides.Side, amounts: Amounts) -> Samples:
+def shows(side: cloud.Side, amounts: Amounts) -> Samples:
     """Show a share, by one client."""
     return _reads(side, 'show', f'/shares/{side.shares[0]}', amounts.reads, side.client)
 
 
-def types(side: sides.Side, amounts: Amounts) -> Samples:
+def types(side: cloud.Side, amounts: Amounts) -> Samples:
     """List the share types, by eight clients."""
     return _reads(side, 'types', '/types', amounts.reads * 4)
 
 
-def page(side: sides.Side, phase: str, path: str, count: int, client: wire.Client) -> Samples:
+def page(side: cloud.Side, phase: str, path: str, count: int, client: product.Client) -> Samples:
     """Read a page of shares in detail; times are microseconds per row."""
     rows = len(client.ask('GET', path)['shares'])
     return {
@@ -131,21 +119,18 @@ def page(side: sides.Side, phase: str, path: str, count: int, client: wire.Clien
     }
 
 
-def lists(side: sides.Side, amounts: Amounts) -> Samples:
+def lists(side: cloud.Side, amounts: Amounts) -> Samples:
     """List shares in detail, by one client."""
     return page(side, 'list', f'/shares/detail?limit={PAGE}', amounts.lists, side.client)
 
 
-def _delete(share: str, client: wire.Client) -> None:
-    client.fetch('DELETE', f'/shares/{share}')
-
-
-def deletes(side: sides.Side, amounts: Amounts) -> Samples:
+def deletes(side: cloud.Side, amounts: Amounts) -> Samples:
     """Delete all shares that were made by eight clients, and wait until they are gone."""
     shares, side.shares = side.shares, []
     with side.meter.each(len(shares)) as used:
-        seconds, times, _ = wire.crowd(side.clients, [functools.partial(_delete, share) for share in shares])
-        until(lambda: not side.database.count(shares, 'deleting'), lambda: 'shares are not deleted')
+        jobs = [lambda client, share=share: client.fetch('DELETE', f'/shares/{share}') for share in shares]
+        seconds, times, _ = product.crowd(side.clients, jobs)
+        waiting.until(lambda: not side.database.count(shares, 'deleting'), 'the shares are deleted')
     return {('delete', 'rate'): [len(shares) / seconds], ('delete', 'times'): times} | _used('delete', used)
 
 
@@ -175,7 +160,7 @@ def p99(values: Sequence[float]) -> float:
 
 def with_sums(samples: Samples) -> Samples:
     """Add the sums over the parts of the product."""
-    for phase in {phase for phase, name in samples if name in sides.PARTS}:
-        parts = zip(*(samples[phase, name] for name in sides.PARTS), strict=True)
+    for phase in {phase for phase, name in samples if name in cloud.PARTS}:
+        parts = zip(*(samples[phase, name] for name in cloud.PARTS), strict=True)
         samples[phase, SUM] = [sum(values) for values in parts]
     return samples

@@ -5,6 +5,7 @@
 The baseline is one Python process that has only imported the libraries that all of them need.
 """
 
+import subprocess
 import sys
 import time
 
@@ -33,23 +34,13 @@ def memory(process: psutil.Process) -> float:
 
 def bare() -> tuple[float, float]:
     """Return MiB and processor seconds of the baseline."""
-    with psutil.Popen([sys.executable, '-c', _BARE], stdin=product.PIPE, stdout=product.PIPE) as process:
+    with psutil.Popen(
+        [sys.executable, '-c', _BARE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         process.stdout.readline()
         measured = memory(process), sum(process.cpu_times()[:2])
         process.stdin.close()
         return measured
-
-
-def ready(made: product.Product, part: str, process: psutil.Process) -> None:
-    """Wait until the part does its work."""
-    if part in ('all_in_one', 'api'):
-        made.answers()
-        return
-    end = time.monotonic() + 120
-    while not made.has_service(f'manila-{part}'):
-        if time.monotonic() > end or not process.is_running():
-            raise RuntimeError(f'{part} does not come up')
-        time.sleep(0.05)
 
 
 def measure(figures: report.Report) -> None:
@@ -60,10 +51,12 @@ def measure(figures: report.Report) -> None:
     base_start = figures.add('bare imports, start', begun * 1e3, 'ms of processor time')
     for name, part in _PARTS.items():
         report.say(name)
-        with product.product() as made:
-            made.sync()
+        with product.Product() as made:
             process = made.start(part)
-            ready(made, part, process)
+            if part in ('all_in_one', 'api'):
+                made.until(made.answers, 'the API answers')
+            else:
+                made.until(lambda: made.has_service(f'manila-{part}'), f'{part} comes up')  # noqa: B023 - called here
             figures.add(f'{name}, memory', memory(process), 'MiB', base)
             figures.add(
                 f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start

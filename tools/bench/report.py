@@ -131,14 +131,37 @@ def costs(functions: Sequence[Callable[[], Any]], calls: int, rounds: int = 5) -
     return [statistics.median(taken) for taken in times]
 
 
-def cost(function: Callable[[], Any], calls: int, rounds: int = 5) -> float:
-    """Return microseconds of processor time of this process per call."""
-    return costs([function], calls, rounds)[0]
+def seconds(call: Callable[[], Any], then: Callable[[], Any] = lambda: None) -> float:
+    """Return the seconds of a call, and one after it, by the clock."""
+    began = time.monotonic()
+    call()
+    then()
+    return time.monotonic() - began
 
 
 def percentile(values: list[float], part: float) -> float:
     """Return the value below which ``part`` (0 to 1) of the values are."""
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
+def add_sizes(parser: argparse.ArgumentParser) -> None:
+    """Add the options that all benchmarks have."""
+    parser.add_argument(
+        '--quick',
+        dest='size',
+        action='store_const',
+        const=QUICK,
+        default=FULL,
+        help='short run with less exact results: all of them within five minutes',
+    )
+    parser.add_argument(
+        '--tiny',
+        dest='size',
+        action='store_const',
+        const=TINY,
+        help='smallest run, only to see that it works',
+    )
+    parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
 
 
 def main(
@@ -148,22 +171,7 @@ def main(
     arguments of ``add_argument``.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        '--quick',
-        dest='size',
-        action='store_const',
-        const=QUICK,
-        default=FULL,
-        help='short run with less exact results',
-    )
-    parser.add_argument(
-        '--tiny',
-        dest='size',
-        action='store_const',
-        const=TINY,
-        help='smallest run, only to check that the benchmark works',
-    )
-    parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
+    add_sizes(parser)
     for name, described in (options or {}).items():
         parser.add_argument(name, **described)
     args = parser.parse_args()

@@ -11,7 +11,6 @@ many more were made and deleted.
 import contextlib
 import dataclasses
 import sys
-import tempfile
 import time
 
 import cloud
@@ -19,8 +18,9 @@ import filling
 import phases
 import product
 import report
-import sides
 from phases import Figure, with_sums
+
+from manila_lite.tests import waiting
 
 _PAGE = 1000
 _HOST = 'bench@alpha'
@@ -28,13 +28,13 @@ _HOST = 'bench@alpha'
 _REST = 0.1
 
 
-def _ensuring(side: sides.Side) -> bool:
-    found = side.admin.ask('GET', f'/services?host={_HOST}&binary=manila-share')['services']
-    return any(one['ensuring'] for one in found)
-
-
-def _ensured(side: sides.Side) -> None:
-    phases.until(lambda: not _ensuring(side), lambda: 'shares are still being ensured', 0.2, 600)
+def _ensured(side: cloud.Side) -> None:
+    path = f'/services?host={_HOST}&binary=manila-share'
+    waiting.until(
+        lambda: not any(one['ensuring'] for one in side.admin.ask('GET', path)['services']),
+        'the shares are ensured',
+        pause=0.2,
+    )
 
 
 def _settled(around: cloud.Cloud) -> None:
@@ -45,10 +45,10 @@ def _settled(around: cloud.Cloud) -> None:
         time.sleep(1)
         return sum(map(cloud.used, around.processes.values())) - before < _REST
 
-    phases.until(rests, lambda: 'the servers do not come to rest', seconds=300)
+    waiting.until(rests, 'the servers come to rest')
 
 
-def ensure(side: sides.Side, count: int) -> phases.Samples:
+def ensure(side: cloud.Side, count: int) -> phases.Samples:
     """Ensure all shares of the backend; figures are for each share."""
     with side.meter.each(count) as used:
         side.admin.ask('POST', '/services/ensure-shares', {'ensure_shares': {'host': _HOST}})
@@ -56,7 +56,7 @@ def ensure(side: sides.Side, count: int) -> phases.Samples:
     return {('ensure', name): [value] for name, value in used.items()}
 
 
-def pages(side: sides.Side, amounts: phases.Amounts, count: int) -> phases.Samples:
+def pages(side: cloud.Side, amounts: phases.Amounts, count: int) -> phases.Samples:
     """Read the first and the last page of all shares, as an administrator."""
     found: phases.Samples = {}
     for phase, offset in (('first', 0), ('last', max(0, count - _PAGE))):
@@ -65,7 +65,7 @@ def pages(side: sides.Side, amounts: phases.Amounts, count: int) -> phases.Sampl
     return found
 
 
-def stage(side: sides.Side, amounts: phases.Amounts, count: int) -> phases.Samples:
+def stage(side: cloud.Side, amounts: phases.Amounts, count: int) -> phases.Samples:
     """Do everything at one number of shares; return the samples."""
     warm = phases.Amounts(1, 2, 8, 2, 4, 1)
     for phase in (phases.alone, phases.single, phases.deletes):
@@ -110,15 +110,15 @@ def lines(database: str) -> list[Figure]:
     ]
 
 
-def weights(side: sides.Side) -> dict[str, float]:
+def weights(side: cloud.Side) -> dict[str, float]:
     """Return the MiB of the largest process of each part; memory that processes share counts in parts."""
     return {
         name: max(one.memory_full_info().pss for one in product.family(side.meter.processes[name])) / 2**20
-        for name in sides.PARTS
+        for name in cloud.PARTS
     }
 
 
-def churn(side: sides.Side, figures: report.Report, count: int) -> None:
+def churn(side: cloud.Side, figures: report.Report, count: int) -> None:
     """Make and delete so many shares; add lines of the memory before and after."""
     first = {name: figures.add(f'memory of {name}', value, 'MiB') for name, value in weights(side).items()}
     portion = min(count, 400)
@@ -132,7 +132,7 @@ def churn(side: sides.Side, figures: report.Report, count: int) -> None:
 
 
 @cloud.measured
-def grow(figures: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Start everything, measure, and add the lines.
 
     :raises daemon.Missing: a server is not installed.
@@ -144,19 +144,15 @@ def grow(figures: report.Report) -> None:
     with contextlib.ExitStack() as stack:
         report.say('servers start')
         around = cloud.Cloud(stack, figures.args.database)
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='manila-lite-bench-'))
-        made = sides.Ours(
-            folder, around, backend=f'dummy_pools = {", ".join(map(filling.pool, range(filling.POOLS)))}'
-        )
-        stack.callback(made.end)
-        made.sync()
+        pools = ', '.join(map(filling.pool, range(filling.POOLS)))
+        made = stack.enter_context(cloud.Ours(around, backend=f'dummy_pools = {pools}\n'))
         there = 0
         for count in stages:
             report.say(f'{count:,} shares: filling')
             filling.fill(made.config, around.keystone.projects['demo'], there, count)
             there = count
             report.say(f'{count:,} shares: measuring')
-            side = sides.Side(around, made)
+            side = cloud.Side(around, made)
             _ensured(side)
             _settled(around)
             taken[count] = stage(side, amounts, count)
@@ -169,11 +165,6 @@ def grow(figures: report.Report) -> None:
         for count in stages:
             line = figures.add(f'{one.what}, {count:,} shares', one.of(taken[count]), one.unit, base)
             base = base or dataclasses.replace(line, what=f'{count:,} shares')
-
-
-def measure(figures: report.Report) -> None:
-    """Measure, and add the lines."""
-    grow(figures)
     figures.note(
         f'{filling.PROJECTS:,} projects, {filling.POOLS} pools of one backend; one project has a tenth of the shares.'
     )

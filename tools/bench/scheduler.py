@@ -111,7 +111,7 @@ def compare(figures: report.Report, made: inside.Inside, count: int) -> None:
     figures.add(f'{label}choice alone', 1e6 / choice, '/s of a core', base)
     figures.add(
         f'{label}every filter, every pool',
-        1e6 / report.cost(lambda: naive(one.placement, pools), 1, rounds),
+        1e6 / report.costs([lambda: naive(one.placement, pools)], 1, rounds)[0],
         '/s of a core',
         base,
     )
