@@ -25,7 +25,15 @@ import checked
 #: The module that polls for all tests.
 WAITING = 'manila_lite/tests/waiting.py'
 #: Programs that have not this package, and the simulation, whose seconds cost nothing.
-ELSEWHERE = ('conformance', 'nova', 'simulation', 'nfs_client.py', 'nfs_writer.py', 'nfs4_owner.py')
+ELSEWHERE = (
+    'conformance',
+    'nova',
+    'packages',
+    'simulation',
+    'nfs_client.py',
+    'nfs_writer.py',
+    'nfs4_owner.py',
+)
 REASON = '# {}: \\S.*\\S'
 _ADVICE = {
     'sleeps': 'sleeps; wait for a condition, with waiting.until',

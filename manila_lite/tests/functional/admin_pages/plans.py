@@ -41,7 +41,7 @@ ILLUSTRATIONS = {
     ): 'it needs a second machine; functional/linux/test_host_assisted.py starts such migrations',
     ('authentication', 'nova.conf'): 'functional/clients/test_nova.py starts a Nova with it',
     **{
-        ('upgrade', name): 'the machine has no layout of before 0.2.0; tools/packaging/in_guest.py types them'
+        ('upgrade', name): 'the machine has no layout of before 0.2.0; tests/packages/in_guest.py types them'
         for name in (
             'install -m 0640 -g manila_lite /var/lib/manila_lite/secrets.key /etc/manila_lite/',
             'systemctl stop manila-lite manila-share mlite-compute-agent',

@@ -5,6 +5,7 @@ import re
 
 import testtools
 
+from manila_lite.tests import packages
 from manila_lite.tests.functional.admin_pages import blocks, plans
 from manila_lite.tests.functional.admin_pages.reader import PASSWORD, Reader
 from manila_lite.tests.services.daemon import Daemon, Missing
@@ -28,14 +29,14 @@ class Complete(testtools.TestCase):
         self.assertEqual(set(plans.ILLUSTRATIONS), {(block.page, block.name) for block in left})
 
     def test_page_about_packages_is_typed_where_they_are_installed(self):
-        typed = tuple(re.findall(r"\btyped\('([^']+)'", (ROOT / 'tools/packaging/in_guest.py').read_text()))
+        typed = tuple(re.findall(r"\btyped\('([^']+)'", packages.PROGRAM.read_text()))
         commands = [command for block in blocks.read('packages') for command in block.commands]
         self.assertEqual(
             set(plans.WITHOUT_PACKAGES), {command for command in commands if not command.startswith(typed)}
         )
 
     def test_way_to_directories_of_root_is_that_of_the_packages(self):
-        """tools/packaging/in_guest.py types that one."""
+        """tests/packages/in_guest.py types that one."""
         readme = (ROOT / 'tools/packaging/debian/manila-lite-common.README.Debian').read_text()
         steps = readme.partition('Directories of root\n---')[2].partition('Removal\n---')[0]
         theirs = [line.strip() for line in steps.splitlines() if line.startswith('     ')]

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.tests import waiting
+from manila_lite.tests import packages, waiting
 from manila_lite.tests.services import groups
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.machine import ROOT, Disk, Machine
 
-TOOLS = ROOT / 'tools/packaging'
-#: The disk for shares, as tools/packaging/in_guest.py knows it.
+#: The disk for shares, as tests/packages/in_guest.py knows it.
 DISK = '/dev/disk/by-id/pool'
 UNITS = ROOT / 'etc/manila_lite/systemd'
 CONF = '/etc/manila_lite/manila_lite.conf'
@@ -201,16 +200,13 @@ class Packages(testtools.TestCase):
             self.machine.file(f'/test/{name}').mkdir(parents=True)
         for deb in self.debs.values():
             shutil.copy(deb, self.machine.file('/test/old'))
-        subprocess.run(
-            [sys.executable, TOOLS / 'next_release.py', self.machine.file('/test/new'), *self.debs.values()],
-            check=True,
-        )
+            packages.make_later(deb, self.machine.file('/test/new'))
         made = [*self.machine.file('/test').glob('*/*.deb')]
         # Not in the machine: dpkg-scanpackages finds nothing in a directory that has no path here.
         home = self.folder / 'repository'
-        subprocess.run([sys.executable, TOOLS / 'trial_repository.py', home, 'bookworm', *made], check=True)
+        packages.publish(home, made)
         shutil.copytree(home, self.machine.file('/test/repository'))
-        shutil.copy(TOOLS / 'in_guest.py', self.machine.file('/test'))
+        shutil.copy(packages.PROGRAM, self.machine.file('/test'))
         shutil.copy(ROOT / 'doc/source/admin/packages.rst', self.machine.file('/test/page'))
 
     def run_in(self, command):
