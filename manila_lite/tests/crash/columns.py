@@ -143,7 +143,7 @@ def _senders(role: str, column: str) -> Iterator[Story]:
     """Yield a story for each operation in which processes of that role send a message."""
     for subject in SUBJECTS:
         ways = [way for way in subject.ways if way.role == role]
-        if role == 'api' or any(way.passed_on for way in ways):
+        if role == ('scheduler' if subject.timed else 'api') or any(way.passed_on for way in ways):
             yield Story(subject, f'{role}: wake-up', column)
         elif any(way.passed_back for way in ways):
             yield Story(

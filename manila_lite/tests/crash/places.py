@@ -50,17 +50,20 @@ def uncommitted(role: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A place in a process of ``role``; to come there, the step ``refused`` must be refused, if given."""
+    """A place in a process of ``role``; to come there, the step ``refused`` must be refused, if given. ``in_timer``: it holds
+    the thread of a timer, for which others wait.
+    """
 
     role: str
     what: str
     key: str
     refused: str | None = None
+    in_timer: bool = False
 
     @property
     def locks(self) -> bool:
-        """Say whether a transaction is open there."""
-        return any(self.what.startswith(mark) for mark in _LOCKING)
+        """Say whether others wait for it: a transaction is open there, or the thread is one for all."""
+        return self.in_timer or any(self.what.startswith(mark) for mark in _LOCKING)
 
 
 def of_api() -> list[Place]:
@@ -71,7 +74,10 @@ def of_api() -> list[Place]:
 def of_timer() -> list[Place]:
     """Return the places in the scheduler whose timer begins the operation."""
     role = 'scheduler'
-    return [Place(role, UNCOMMITTED, uncommitted(role)), Place(role, COMMITTED, committed(role))]
+    return [
+        Place(role, UNCOMMITTED, uncommitted(role), in_timer=True),
+        Place(role, COMMITTED, committed(role), in_timer=True),
+    ]
 
 
 def of_batch(role: str, kind: str) -> Iterator[Place]:

@@ -172,8 +172,9 @@ def main() -> int:
     orders = Orders.given()
     _wrap_executor(orders, role)
     _wrap_wake(orders, role)
-    if role == 'api':
+    if role in ('api', 'scheduler'):
         _wrap_begin(orders, role)
+    if role == 'api':
         _wrap_choose_deletion(orders)
     load.load_class = lambda name: Faulty
     sys.argv = [f'manila-{role}', *options]
