@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from manila_lite.values import schedule_times
 
-_MIDNIGHT = datetime.time()
-
 
 def _hour(local: datetime.datetime) -> datetime.datetime:
     return local.replace(
@@ -22,7 +20,7 @@ def _hour(local: datetime.datetime) -> datetime.datetime:
 
 
 def _day(local: datetime.datetime) -> datetime.datetime:
-    return datetime.datetime.combine(local.date(), _MIDNIGHT, local.tzinfo)
+    return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
 def _week(local: datetime.datetime) -> datetime.datetime:

@@ -5,11 +5,11 @@ Databases have words of their own for it: it is in no standard.
 """
 
 import functools
+import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from manila_lite.db.core.prepared import Write
@@ -47,9 +47,11 @@ def _statement(dialect: str, table: sa.Table, names: tuple[str, ...], size: int)
     keys = [column.key for column in table.primary_key]
     others = [name for name in names if name not in keys]
     if dialect in ('mysql', 'mariadb'):
+        from sqlalchemy.dialects import mysql  # no process loads the dialect of another database
+
         mine = mysql.insert(table).values(rows)
         return _Rows(mine.on_duplicate_key_update({name: mine.inserted[name] for name in others}))
-    words: Any = postgresql if dialect == 'postgresql' else sqlite
+    words = importlib.import_module(f'sqlalchemy.dialects.{dialect}')
     new = words.insert(table).values(rows)
     return _Rows(
         new.on_conflict_do_update(index_elements=keys, set_={name: new.excluded[name] for name in others})

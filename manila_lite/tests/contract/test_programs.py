@@ -9,7 +9,7 @@ import testtools
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Calls of a clean-up that do not fail, by the name of the function.
-_SAFE = {'close', 'flush', 'kill', 'wait', '_exit', 'suppress', 'unlink', '_drop'}
+_SAFE = {'close', 'flush', 'kill', 'wait', '_exit', 'suppress', 'unlink', '_drop', 'release'}
 #: Other clean-ups behind ``except`` clauses: where they are, and who meets their errors.
 _WATCHED = {
     'manila_lite/drivers/cephfs/protocols/nfs.py retire': 'shut_down drops a connection, and suppresses its errors',

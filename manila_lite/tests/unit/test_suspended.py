@@ -42,11 +42,9 @@ _HERE = 'it waits for something on this host, which slept, too'
 #: The functions there that use the clock that stops, and why they may.
 _WAITS = {
     'drivers/linux/failover/letting_go.py: let_go': _HERE,
-    'drivers/linux/failover/keeper.py: _wait': _HERE,
     'drivers/linux/failover/fence.py: _watch': 'it has to see for some seconds, awake, that another host does not beat',
     'drivers/cephfs/nfs/gateway.py: _claim': 'the other host has so many seconds to let go while this one looks',
     'drivers/cephfs/nfs/gateway.py: _await_former': 'as _claim',
-    'drivers/cephfs/nfs/gateway.py: _start_keeper': _HERE,
     'manager/runtime/service.py: _take_up': 'the clock of periodic work, such as checks of all shares; the lease has its own',
 }
 
