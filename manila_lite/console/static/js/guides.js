@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of the guides for each page of the console.
 const PAGES = {
-  overview: 'user/console', shares: 'user/tour', share: 'user/access', 'create-share': 'user/placing', snapshots: 'user/snapshots',
+  overview: 'user/console', shares: 'user/tour', share: 'user/access', 'create-share': 'user/placing', snapshots: 'user/snapshots', schedules: 'user/schedules',
   networks: 'user/share-networks', groups: 'user/share-groups', backups: 'user/share-backups', replicas: 'user/replicas',
   operations: 'user/operations', messages: 'user/errors', quotas: 'user/limits', api: 'user/openapi', pools: 'admin/promises',
   types: 'admin/capabilities', services: 'admin/operations', servers: 'admin/share-servers', migrations: 'admin/moving-shares',

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of resources by their ids: answers of the API have ids, and people know names. One request brings the names of many.
+// What is known of resources by their ids: names, since answers of the API have ids and people know names; and how full shares are.
+// One request brings many.
 import {allProjects, get, id as quoted} from './api.js';
 import {session} from './session.js';
 
 const KEPT = 30000;
 const MOST = 1000;
-// [path, key of one, key of many]
+const nameOfRow = (row) => row.name ?? '';
+const named = (path, one) => ({path, one, many: `${one}s`, key: 'id', value: nameOfRow});
 const TYPES = {
-  share: ['shares', 'share'], snapshot: ['snapshots', 'snapshot'], share_network: ['share-networks', 'share_network'],
-  share_group: ['share-groups', 'share_group'], share_backup: ['share-backups', 'share_backup'],
+  share: named('shares', 'share'), snapshot: named('snapshots', 'snapshot'), share_network: named('share-networks', 'share_network'),
+  share_group: named('share-groups', 'share_group'), share_backup: named('share-backups', 'share_backup'),
+  share_usage: {path: 'share-usage', one: 'share_usage', many: 'share_usage', key: 'share_id', value: (row) => row},
 };
 const known = new Map();
 
@@ -19,23 +22,28 @@ export const isKnown = (type) => type in TYPES;
 
 const whose = () => [session.value.user?.user_id, session.value.user?.project_id, session.value.everything].join(' ');
 
-function namesOf(type) {
-  const key = `${type} ${whose()}`;
-  const old = known.get(key);
-  if (old && Date.now() - old.since < KEPT) return old.names;
-  const [path, one] = TYPES[type];
-  const names = get(path, {...allProjects(), limit: MOST}).then((found) => new Map(found[`${one}s`].map((row) => [row.id, row.name ?? ''])),
+function valuesOf(type) {
+  const index = `${type} ${whose()}`;
+  const old = known.get(index);
+  if (old && Date.now() - old.since < KEPT) return old.values;
+  const {path, many, key, value} = TYPES[type];
+  const values = get(path, {...allProjects(), limit: MOST}).then((found) => new Map(found[many].map((row) => [row[key], value(row)])),
     () => new Map());
-  known.set(key, {since: Date.now(), names});
-  return names;
+  known.set(index, {since: Date.now(), values});
+  return values;
 }
 
-// The name; '' for a resource without one; null for one that is gone, or that the user may not see.
-export async function nameOf(type, id) {
-  const names = await namesOf(type);
-  if (!names.has(id)) {
-    const [path, one] = TYPES[type];
-    names.set(id, get(`${path}/${quoted(id)}`).then((found) => found[one].name ?? '', () => null));
+// What is known of one; null if it is gone, or if the user may not see it.
+async function valueOf(type, id) {
+  const values = await valuesOf(type);
+  if (!values.has(id)) {
+    const {path, one, value} = TYPES[type];
+    values.set(id, get(`${path}/${quoted(id)}`).then((found) => value(found[one]), () => null));
   }
-  return names.get(id);
+  return values.get(id);
 }
+
+// The name; '' for a resource without one.
+export const nameOf = valueOf;
+// How full a share is; null if that was not measured.
+export const usageOf = (id) => valueOf('share_usage', id);

@@ -2,7 +2,7 @@
 // Every text that the console shows. Another language is another file of this form.
 import {own} from './names.js';
 
-const counted = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+const counted = (count, what, many = `${what}s`) => `${count.toLocaleString('en')} ${count === 1 ? what : many}`;
 
 export const S = {
   title: 'Manila Lite',
@@ -53,7 +53,7 @@ export const S = {
     label: 'Pages', project: 'Project', operator: 'Operator', overview: 'Overview',
     shares: 'Shares', snapshots: 'Snapshots', networks: 'Networks', groups: 'Groups', backups: 'Backups', replicas: 'Replicas',
     quotas: 'Quotas', messages: 'Messages', operations: 'Operations', pools: 'Pools', services: 'Services',
-    servers: 'Share servers', migrations: 'Migrations', findings: 'Findings', api: 'API', types: 'Share types',
+    servers: 'Share servers', migrations: 'Migrations', findings: 'Findings', api: 'API', types: 'Share types', schedules: 'Schedules',
   },
   user: {
     account: 'Account', logOut: 'Log out', project: 'Project', everything: 'Show all projects',
@@ -88,7 +88,7 @@ export const S = {
     running: 'Running operations', activity: 'Last activity', attention: 'What needs attention', quota: 'Quota',
     all: 'in all', good: 'available', busy: 'in work', bad: {error: 'in error', error_deleting: 'not deleted', extending_error: 'not extended',
       shrinking_error: 'not shrunk', reverting_error: 'not reverted'},
-    idle: 'Nothing is being worked on.', calm: 'Nothing needs your attention.', noActivity: 'Nothing has been done yet.',
+    idle: 'Nothing is being worked on.', calm: 'Nothing needs your attention.', full: 'Nearly full', noActivity: 'Nothing has been done yet.',
     parked: (count) => `${counted(count, 'operation')} ${count === 1 ? 'waits' : 'wait'} for an administrator.`,
     more: (what) => `All ${what.toLowerCase()}`,
     noPools: 'Start manila-share with a backend: its pools are shown here after its first report.',
@@ -214,6 +214,22 @@ export const S = {
     nobody: 'No project may use it yet.', project: 'Id of the project', withdraw: 'Withdraw',
     badLine: (line) => `Extra specs: each line needs key = value, and this one has none: ${own(line)}`,
   },
+  schedules: {
+    title: 'Schedules', none: 'There are no schedules.', first: 'A schedule takes snapshots or backups by itself, and deletes old ones of its own.',
+    create: 'Create a schedule', what: 'the schedule', deleteText: 'What it made stays.', pause: 'Pause', resume: 'Resume',
+    action: 'Makes', actions: {snapshot: 'Snapshots', share_backup: 'Backups'}, shares: 'Of', everybody: 'Shares of all projects',
+    which: {all: 'All shares of the project', one: 'One share', type: 'Shares of a type', metadata: 'Shares with metadata'},
+    everywhere: 'All shares', when: 'When',
+    times: {hour: 'Each hour', day: 'Each day at 3:00', week: 'Each Sunday at 3:00', month: 'On the first of each month at 3:00', own: 'At other times'},
+    cron: 'Times, as cron has them', cronHint: 'Minute, hour, day, month, day of the week: 30 2 * * 1-5 is 2:30 from Monday to Friday.',
+    zone: 'Time zone', zoneHint: 'Such as Europe/Berlin, or UTC.',
+    keep: 'Keeps', keepHint: 'The newest of so many periods. If all are empty, everything is kept.',
+    keeps: {last: 'Newest', hour: 'Hours', day: 'Days', week: 'Weeks', month: 'Months', year: 'Years'},
+    units: {last: 'newest', hour: 'hourly', day: 'daily', week: 'weekly', month: 'monthly', year: 'yearly'},
+    keptOf: (count, what) => `${count} ${what}`, keptAll: 'everything', prefix: 'Names begin with',
+    next: 'The next five times', nextRun: 'Next', lastGood: 'Last success',
+    kept: (count) => `If it had always run, there would be ${counted(count, 'copy', 'copies')} of each share now.`,
+  },
   groups: {
     title: 'Share groups', none: 'There are no share groups.',
     first: 'Create one to take snapshots of several shares at the same moment.', create: 'Create a share group', what: 'the share group',
@@ -240,6 +256,16 @@ export const S = {
     explained: 'Used is what shares hold now. Promised is what they may grow to: the sum of their sizes.',
     ratio: (ratio, most) => `promised ${ratio} × of the size; at most ${most} ×`, thick: 'no over-subscription',
     bar: (name, text) => `Space of ${name}: ${text}`, reported: 'Reported', abilities: 'Abilities', unknown: 'unknown', infinite: 'infinite',
+  },
+  usage: {
+    title: 'Use', head: 'Used', used: 'Used', of: (used, limit) => `${used} of ${limit}`, snapshots: 'Only in snapshots', files: 'Files',
+    measured: 'Measured', none: 'How full the share is was not measured yet, or its backend cannot tell.',
+    forecast: 'Full in', steady: 'it does not grow, or too little is known',
+    days: (days) => (days < 1 ? 'less than a day' : `about ${counted(Math.round(days), 'day')}`),
+    period: 'Period', periods: {minutes: 'Last day', hours: 'Last month', days: 'Last two years'},
+    young: 'There is no history of this yet.', top: (text) => `up to ${text}`,
+    chart: (first, from, last, until) => `Used: ${first} at ${from}, ${last} at ${until}`,
+    pool: (shares, used, limit) => `${counted(shares, 'share')}: ${used} used of ${limit}. The fullest:`,
   },
   services: {
     title: 'Services', none: 'There are no services.',  service: 'Service', enable: 'Enable', disable: 'Disable', reason: 'Reason',

@@ -15,6 +15,7 @@ PAGES = {
     'networks': 'Share networks',
     'groups': 'Share groups',
     'backups': 'Backups',
+    'schedules': 'Schedules',
     'replicas': 'Replicas',
     'operations': 'Operations',
     'messages': 'Messages',

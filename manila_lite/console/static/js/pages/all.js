@@ -18,6 +18,7 @@ import {Overview} from './overview.js';
 import {Pools} from './pools.js';
 import {Quotas} from './quotas.js';
 import {Replicas} from './replicas.js';
+import {Schedules} from './schedules.js';
 import {Servers} from './servers.js';
 import {Search} from './search.js';
 import {Services} from './services.js';
@@ -39,5 +40,5 @@ export const PAGES = Object.assign(Object.create(null), {
   overview: Overview, shares: Shares, share: Share,
   'create-share': CreateShare, snapshots: Snapshots, networks: Networks, groups: Groups, backups: Backups, replicas: Replicas,
   operations: Operations, messages: Messages, quotas: Quotas, pools: Pools, services: Services, servers: Servers,
-  migrations: Migrations, evacuate: Evacuation, findings: Findings, search: Search, types: Types,
+  migrations: Migrations, evacuate: Evacuation, findings: Findings, schedules: Schedules, search: Search, types: Types,
   api: later(() => import('./api.js'), 'Api')});

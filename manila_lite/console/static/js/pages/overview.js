@@ -9,6 +9,7 @@ import {Bar} from '../parts/bars.js';
 import {Empty, Loaded, Name, Own, Section, Status, Time, Title} from '../parts/basics.js';
 import {Progress, kindOf} from '../parts/operation.js';
 import {Ref} from '../parts/ref.js';
+import {Fullest, loadFullest} from '../parts/usage.js';
 import {Table} from '../parts/table.js';
 import {MessageList} from './messages.js';
 import {Legend, amounts, told} from './pools.js';
@@ -21,6 +22,8 @@ import {S} from '../strings.js';
 const T = S.overview;
 const FEW = 6;
 const MANY = 500;
+// Percent of a share from which it is nearly full.
+const FULL = 80;
 // Heartbeats and findings are no events; capacity changes without one.
 const OFTEN = 10000;
 const SELDOM = 20000;
@@ -100,11 +103,13 @@ function Shares({scope, onClick}) {
 function Attention() {
   const found = useLoad(async () => (await Promise.all(BAD.map((status) => get('shares/detail', {status, limit: FEW}))))
     .flatMap(({shares}) => shares), [], isOf('share'));
+  const full = useLoad(() => (may('share_usage:index') ? loadFullest({min_percent: FULL, limit: FEW}) : []), [], () => false, SELDOM);
   const messages = useLoad(() => unlessForbidden(list('messages', 'messages'), []), [], isEvent('status', 'operation'));
   return html`<${Section} title=${T.attention}><${Loaded} from=${found}>${(shares) => html`
-    ${shares.length === 0 && messages.value?.length === 0 && html`<p class="none">${T.calm}</p>`}
+    ${shares.length === 0 && messages.value?.length === 0 && !full.value?.length && html`<p class="none">${T.calm}</p>`}
     ${shares.length > 0 && html`<ul class="lines">${shares.map((row) => html`<li key=${row.id}><${Status} of=${row.status} />${' '}
       <a href=${link('share', row.id)}><${Name} row=${row} /></a></li>`)}</ul>`}`}<//>
+    ${full.value?.length > 0 && html`<h3>${T.full}</h3><${Fullest} rows=${full.value} />`}
     ${messages.value?.length > 0 && html`<h3>${S.messages.title}</h3><${MessageList} />`}<//>`;
 }
 

@@ -6,6 +6,8 @@ import {gib} from '../format.js';
 import {isEvent, useLoad} from '../load.js';
 import {Empty, Facts, Loaded, Own, Time, Title} from '../parts/basics.js';
 import {Bar} from '../parts/bars.js';
+import {UsageOfPool} from '../parts/usage.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.pools;
@@ -43,6 +45,7 @@ function Pool({pool}) {
       parts=${[['used', used], ['free', free - reserved], ['reserved', reserved]]} />`}
     <p>${text}</p>
     <p>${ratio !== null && about.thin_provisioning ? T.ratio(ratio, about.max_over_subscription_ratio) : T.thick}</p>
+    ${may('share_usage:pools') && html`<${UsageOfPool} name=${pool.name} />`}
     <${Facts} rows=${[[T.abilities, has.join(', ')], [T.reported, html`<${Time} at=${about.timestamp} />`]]} /></li>`;
 }
 

@@ -12,6 +12,7 @@ import {Area, Check, Text, Whole, useFields} from '../parts/form.js';
 import {MigrateShare} from '../parts/migrate.js';
 import {Running} from '../parts/operation.js';
 import {Ref} from '../parts/ref.js';
+import {UsageOfShare} from '../parts/usage.js';
 import {BackupList} from './backups.js';
 import {MessageList} from './messages.js';
 import {ReplicaList} from './replicas.js';
@@ -97,6 +98,7 @@ function Found({share, places, rules, operations, reload}) {
     ${!canChange(share) && html`<p class="hint">${isBusy(share.status) ? S.share.waits(share.status.replaceAll('_', ' ')) : S.share.broken}</p>`}
     ${operations.length > 0 && html`<${Running} operations=${operations} />`}
     <${Section} title=${S.share.details}><${Details} share=${share} /><//>
+    ${may('share_usage:show') && html`<${UsageOfShare} id=${share.id} />`}
     <${Section} title=${S.mount.title}><${Mount} ...${{share, places, rules}} /><//>
     <${Rules} ...${{share, rules, reload}} />
     ${share.snapshot_support ? html`<${SnapshotsOfShare} share=${share} />`

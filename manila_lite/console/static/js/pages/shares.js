@@ -13,6 +13,7 @@ import {useConfirm} from '../parts/dialog.js';
 import {useFields} from '../parts/form.js';
 import {Who} from '../parts/ref.js';
 import {Bulk} from '../parts/share_bulk.js';
+import {Use} from '../parts/usage.js';
 import {Filters, NONE, queryOf} from '../parts/share_filters.js';
 import {Table} from '../parts/table.js';
 import {Resize} from './share.js';
@@ -28,6 +29,7 @@ const COLUMNS = [
   {key: 'zone', head: S.table.zone, class: 'wider', cell: (row) => row.availability_zone ?? S.none},
   {key: 'created', head: S.table.created, sort: 'created_at', class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
 ];
+const USE = {key: 'use', head: S.usage.head, cell: (row) => html`<${Use} id=${row.id} />`};
 const PROJECT = {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Who} project=${row.project_id} />`};
 
 async function load(query, offset, limit) {
@@ -59,7 +61,8 @@ function columnsOf({selected, pick, resize, erase}) {
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
   const actions = {key: 'actions', head: S.table.actions, class: 'do', cell: (row) => html`<div class="actions">
     ${canExtend(row) && button(S.share.resize, row, resize)}${canDelete(row) && button(S.action.delete, row, erase)}</div>`};
-  return [name, ...COLUMNS, ...(session.value.everything ? [PROJECT] : []), actions];
+  const columns = may('share_usage:index') ? COLUMNS.toSpliced(2, 0, USE) : COLUMNS;
+  return [name, ...columns, ...(session.value.everything ? [PROJECT] : []), actions];
 }
 
 export function Shares({id: begin}) {

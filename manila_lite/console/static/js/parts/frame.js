@@ -15,7 +15,7 @@ import {Check, Choice} from './form.js';
 import {Icon, Logo} from './icons.js';
 import {ActAs, LoginAgain, LogOut} from './login.js';
 
-const PROJECT = ['overview', 'shares', 'snapshots', 'networks', 'groups', 'backups', 'replicas', 'operations', 'messages', 'quotas',
+const PROJECT = ['overview', 'shares', 'snapshots', 'backups', 'schedules', 'networks', 'groups', 'replicas', 'operations', 'messages', 'quotas',
   'api'];
 const OPERATOR = ['pools', 'types', 'services', 'servers', 'migrations', 'findings'];
 

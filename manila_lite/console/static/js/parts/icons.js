@@ -7,6 +7,7 @@ const LINES = {
   overview: 'M2 12a6 6 0 1 1 12 0M8 12l3-4',
   shares: 'M2 4h4l1.5 2H14v7H2z',
   snapshots: 'M1.5 5h3l1-2h5l1 2h3v8h-13zM8 6.8a2.2 2.2 0 1 0 0 4.4 2.2 2.2 0 0 0 0-4.4',
+  schedules: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M8 4.5V8l2.5 2',
   networks: 'M6 1.5h4v4H6zM1.5 10.5h4v4h-4zM10.5 10.5h4v4h-4zM8 5.5V8M3.5 10.5V8h9v2.5',
   groups: 'M2 2h5v5H2zM9 2h5v5H9zM2 9h5v5H2zM9 9h5v5H9z',
   backups: 'M8 2v7M5 6.5L8 9.5l3-3M2 11v3h12v-3',

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules in the console: made with a look at the times, paused, and deleted."""
+
+from manila_lite.tests.functional.console import base
+
+
+class SchedulesTest(base.ConsoleTest):
+    """The page of schedules."""
+
+    def made(self):
+        return self.lite.ok('GET', '/schedules')['schedules']
+
+    def test_schedule_is_made_with_a_preview_paused_and_deleted(self):
+        self.open('schedules', 'Schedules')
+        self.see("//*[normalize-space()='There are no schedules.']")
+        self.press('Create a schedule')
+        self.write('Name', 'nightly', '//dialog')
+        self.write('Time zone', 'UTC', '//dialog')
+        self.until(lambda: len(self.all('//dialog//ol/li')) == 5, lambda: self.text)
+        self.see("//dialog//p[contains(., 'copies of each share')]")
+        self.assert_accessible('a new schedule')
+        self.choose('When', 'At other times', '//dialog')
+        self.write('Times, as cron has them', '61 * * * *', '//dialog')
+        self.see("//dialog//*[@role='alert'][contains(., 'cron')]")
+        self.write('Times, as cron has them', '30 2 * * *', '//dialog')
+        self.see_gone("//dialog//*[@role='alert']")
+        self.press('Create', '//dialog')
+        row = "//tr[.//bdi[.='nightly']]"
+        self.see(f"{row}[.//code='30 2 * * *']//span[normalize-space()='active']")
+        [made] = self.made()
+        self.assertEqual(
+            ('30 2 * * *', 'UTC', 'snapshot', {'day': 7, 'week': 4}, None),
+            tuple(made[name] for name in ('cron', 'time_zone', 'action', 'keep', 'share_ids')),
+        )
+        self.assert_accessible('schedules')
+        self.press('Pause: nightly')
+        self.see(f"{row}//span[normalize-space()='disabled']")
+        self.press('Resume: nightly')
+        self.see(f"{row}//span[normalize-space()='active']")
+        self.narrow()
+        self.assert_fits('schedules')
+        self.press('Delete: nightly')
+        self.press('Delete', '//dialog')
+        self.see("//*[normalize-space()='There are no schedules.']")
+        self.assertEqual([], self.made())
+        self.assert_quiet()
+
+    def test_schedule_of_one_share_and_of_metadata(self):
+        body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'docs'}}
+        share_id = self.lite.ok('POST', '/shares', body)['share']['id']
+        for name, which, label, act in (
+            ('one', 'One share', 'Share', lambda: self.choose('Share', 'docs', '//dialog')),
+            ('tagged', 'Shares with metadata', 'Metadata, as key=value', None),
+        ):
+            self.open('schedules', 'Schedules')
+            self.press('Create a schedule')
+            self.write('Name', name, '//dialog')
+            self.choose('Of', which, '//dialog')
+            act() if act else self.write(label, 'team=blue', '//dialog')
+            self.press('Create', '//dialog')
+            self.see(f"//tr[.//bdi[.='{name}']]")
+        found = {one['name']: (one['share_ids'], one['share_metadata']) for one in self.made()}
+        self.assertEqual({'one': ([share_id], None), 'tagged': (None, {'team': 'blue'})}, found)
+        self.see("//tr[.//bdi[.='one']]//a[.='docs']")
+        self.assert_quiet()
+
+    def test_readers_are_offered_no_change(self):
+        self.lite.ok('POST', '/schedules', {'schedule': {'cron': '0 3 * * *', 'name': 'kept'}})
+        self.act_as('rita', self.project, 'reader')
+        self.open('schedules', 'Schedules')
+        self.see("//tr[.//bdi[.='kept']]")
+        self.assertEqual([], self.all('//main//button'))
+        self.assert_quiet()

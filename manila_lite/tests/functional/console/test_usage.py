@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How full shares are, in the console: bars in lists, a chart, and what is nearly full."""
+
+import contextlib
+import datetime
+import sqlite3
+
+from manila_lite.tests import waiting
+from manila_lite.tests.functional.console import base
+
+_GIB = 2**30
+_HOURS = 48
+
+
+class UsageTest(base.ConsoleTest):
+    """Shares whose use the test writes: the backend measures nothing."""
+
+    CONFIG = f'share_usage_interval = 0\n{base.Page.CONSOLE}'
+
+    def make(self, name, percent):
+        """Create a share of 10 GiB that grew to so many percent in two days; return its id."""
+        body = {'share': {'size': 10, 'share_proto': 'NFS', 'name': name}}
+        share_id = self.lite.ok('POST', '/shares', body)['share']['id']
+        self.lite.wait(f'/shares/{share_id}', 'share', 'available')
+        now, used = datetime.datetime.now(datetime.UTC).replace(tzinfo=None), percent * _GIB // 10
+        with (
+            contextlib.closing(
+                sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=waiting.LIMIT)
+            ) as rows,
+            rows,
+        ):
+            rows.execute(
+                'INSERT INTO share_usage (share_id, measured_at, used_bytes, limit_bytes, files, percent_full)'
+                ' VALUES (?, ?, ?, ?, 1234, ?)',
+                (share_id, str(now), used, 10 * _GIB, percent),
+            )
+            rows.executemany(
+                'INSERT INTO share_usage_history (share_id, resolution, slot, measured_at, used_bytes, limit_bytes)'
+                ' VALUES (?, ?, ?, ?, ?, ?)',
+                [
+                    (
+                        share_id,
+                        3600,
+                        hour,
+                        str(now - datetime.timedelta(hours=_HOURS - hour)),
+                        used * hour // _HOURS,
+                        10 * _GIB,
+                    )
+                    for hour in range(1, _HOURS + 1)
+                ],
+            )
+        return share_id
+
+    def test_use_is_shown_in_lists_and_drawn_on_the_page_of_the_share(self):
+        share_id = self.make('grown', 50)
+        self.open('shares', 'Shares')
+        cell = self.see("//tr[.//a[.='grown']]/td[@data-head='Used']//span[.='50 %']")
+        self.assertEqual('5 GiB of 10 GiB', cell.find_element('xpath', '..').get_attribute('title'))
+        self.assert_accessible('used shares')
+        self.open(f'share/{share_id}', 'grown')
+        section = "//section[.//h2='Use']"
+        self.see(f"{section}//dd[.='5 GiB of 10 GiB (50 %)']")
+        self.see(f"{section}//dd[.='about 2 days']")
+        self.see(f"{section}//dd[.='1,234']")
+        self.see(f"{section}//p[.='There is no history of this yet.']")  # no points of five minutes
+        self.choose('Period', 'Last month')
+        picture = self.see(f"{section}//*[name()='svg'][@role='img']")
+        self.assertRegex(picture.get_attribute('aria-label'), '^Used: .* at .*, 5 GiB at ')
+        points = picture.find_element('xpath', "*[name()='polyline']").get_attribute('points').split()
+        self.assertEqual(_HOURS, len(points))
+        heights = [float(point.partition(',')[2]) for point in points]
+        self.assertEqual(sorted(heights, reverse=True), heights)  # y counts from the top
+        self.assert_accessible('a chart')
+        self.assert_quiet()
+        self.narrow()
+        self.assert_fits('a chart')
+
+    def test_share_that_was_not_measured_says_so(self):
+        body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'new'}}
+        share_id = self.lite.ok('POST', '/shares', body)['share']['id']
+        self.open(f'share/{share_id}', 'new')
+        self.see("//section[.//h2='Use']//p[contains(., 'not measured yet')]")
+        self.open('shares', 'Shares')
+        self.see("//tr[.//a[.='new']]/td[@data-head='Used'][.='\u2013']")
+        self.assert_quiet()
+
+    def test_what_is_nearly_full_needs_attention_and_pools_tell_the_fullest(self):
+        self.make('calm', 10)
+        self.make('brimming', 95)
+        pool = "//li[contains(@class, 'card')]"
+        self.open('pools', 'Pools')
+        self.see(f"{pool}//p[contains(., 'shares:')][contains(., 'used of')]")
+        self.see(f"{pool}//li[.//a[.='brimming']]//span[.='95 %']")
+        self.assert_accessible('pools with use')
+        self.act_as('ann', self.project, 'member,reader')
+        self.open('overview', 'Overview')
+        attention = "//section[.//h2='What needs attention']"
+        self.see(f"{attention}//li[.//a[.='brimming']]//span[.='95 %']")
+        self.assertEqual([], self.all(f"{attention}//a[.='calm']"))
+        self.assert_accessible('nearly full')
+        self.assert_quiet()
