@@ -6,7 +6,13 @@ from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
 _ONE = '/schedules/{schedule_id}'
 
 RULES = [
-    rule('schedule:create', MEMBER, 'Create a schedule of snapshots or backups.', 'POST /schedules'),
+    rule(
+        'schedule:create',
+        MEMBER,
+        'Create a schedule of snapshots or backups, and preview it.',
+        'POST /schedules',
+        'POST /schedules/preview',
+    ),
     rule(
         'schedule:create_for_all_projects',
         ADMIN,
@@ -27,7 +33,6 @@ RULES = [
         'schedule:preview',
         READER,
         'Show the next times of a schedule, and what it would keep.',
-        'POST /schedules/preview',
         f'GET {_ONE}/preview',
     ),
 ]

@@ -116,7 +116,7 @@ OPS = [
             actions.preview,
             BODY,
         ),
-        'schedule:preview',
+        'schedule:create',
         One(PREVIEW),
         body=Body('schedule', (CREATE[0], _ZONE, _KEPT), strict=True),
     ),

@@ -27,7 +27,7 @@ class Commands(commandline.OverHttp, base.ServiceTest):
         self.run_it('unset', 'paused', '--share', '--keep')
         self.run_it('set', 'paused', '--resume')
         shown = self.run_it('show', made['id'])
-        self.assertEqual((False, {}, None), (shown['is_paused'], shown['keep'], shown['share_ids']))
+        self.assertEqual((False, {}, []), (shown['is_paused'], shown['keep'], shown['share_ids']))
         preview = self.run_it('preview', 'paused')
         self.assertEqual((5, 0), (len(preview['times']), len(preview['kept'])))
         self.run_it('delete', 'paused')
