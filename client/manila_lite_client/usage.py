@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from cliff import columns
 from openstack import resource
+from osc_lib.cli import format_columns
 from osc_lib.command import command
 from osc_lib.utils import get_item_properties
 
@@ -40,12 +40,12 @@ class ShareUsage(resource.Resource):
     host = resource.Body('host')
 
 
-class Size(columns.FormattableColumn[int]):
+class Size(format_columns.DictColumn):
     """A number of bytes."""
 
     def human_readable(self) -> str:
         """Return it in GiB; empty if it is not known."""
-        return '' if self._value is None else f'{self._value / _GIB:.2f} GiB'
+        return '' if self._value is None else f'{self.machine_readable() / _GIB:.2f} GiB'
 
     def machine_readable(self) -> Any:
         """Return the number."""
