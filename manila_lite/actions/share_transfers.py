@@ -36,7 +36,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
     :raises errors.Forbidden: the share or one of its rules is locked, and the caller may not lift the lock.
     """
     transfer_id, salt = uuidutils.generate_uuid(), secrets.token_hex(_SALT_BYTES)
-    key = _random_key(ctx.conf.share_transfer_key_length)
+    key = ''.join(secrets.choice(_LETTERS) for _ in range(ctx.conf.share_transfer_key_length))
     until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.transfer_retention_time)
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
@@ -61,10 +61,6 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
         row = share_transfers.get(conn, ctx, transfer_id)
     _notify(ctx, 'create', row)
     return row, key
-
-
-def _random_key(length: int) -> str:
-    return ''.join(secrets.choice(_LETTERS) for _ in range(length))
 
 
 def _hash(salt: str, key: str) -> str:

@@ -292,7 +292,9 @@ class Grants:
         """Insert a grant that is being released for each rule of ours without a grant; yield the grants' ids."""
         locks = self._shares.locks(resource_action='show', **{'lock_reason~': f'{self._service} '})
         suspects = {
-            lock.resource_id: lock for lock in locks if self._is_ours(lock) and _on(lock.reason, host)
+            lock.resource_id: lock
+            for lock in locks
+            if self._is_ours(lock) and (host is None or lock.reason.endswith(f' on {host}'))
         }
         with self._db.reader() as conn:
             known = rows.known_rules(conn, self._table, suspects)
@@ -335,10 +337,6 @@ def is_in_force(rule: Rule | None, level: str) -> bool:
         and rule.state != 'error'
         and STRENGTH[rule.level] >= STRENGTH[level]
     )
-
-
-def _on(reason: str, host: str | None) -> bool:
-    return host is None or reason.endswith(f' on {host}')
 
 
 def _user_in(reason: str) -> list[str]:

@@ -93,7 +93,12 @@ def http_basic(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Ws
         try:
             user = passwords.user(environ)
         except errors.Unauthorized:
-            return _refuse(api)(environ, start_response)
+            return api.reply(
+                401,
+                'The user or the password is wrong, or none was sent (HTTP Basic).',
+                'unauthorized',
+                {'WWW-Authenticate': 'Basic realm="manila_lite"'},
+            )(environ, start_response)
         project, roles = accounts.get(user, ('', ''))
         _set(environ, user, project, roles)
         return app(environ, start_response)
@@ -159,15 +164,6 @@ class _Passwords:
         if len(self._users) >= self._MOST:
             self._users.clear()
         self._users[digest] = (user, time.monotonic() + self._SECONDS)
-
-
-def _refuse(api: Definition) -> webob.Response:
-    return api.reply(
-        401,
-        'The user or the password is wrong, or none was sent (HTTP Basic).',
-        'unauthorized',
-        {'WWW-Authenticate': 'Basic realm="manila_lite"'},
-    )
 
 
 def keystone(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:

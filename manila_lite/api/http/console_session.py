@@ -106,7 +106,9 @@ def must_be_from_page(environ: dict[str, Any]) -> None:
         raise errors.Forbidden(
             f'{HEADER}: missing; only the page of the console may ask this.', code='foreign_origin'
         )
-    if not _is_from_page(environ):
+    if environ.get('HTTP_SEC_FETCH_SITE', 'same-origin') != 'same-origin' or not auth.is_of_this_site(
+        environ
+    ):
         raise errors.Forbidden(
             'Origin: web pages of other sites may not use the console.', code='foreign_origin'
         )
@@ -118,12 +120,6 @@ def set_cookie(response: webob.Response, raw: webob.Request, token: str | None) 
     value = None if token is None else base64.urlsafe_b64encode(token.encode()).decode().rstrip('=')
     response.set_cookie(
         _SECURE if secure else _COOKIE, value, path='/', httponly=True, secure=secure, samesite='strict'
-    )
-
-
-def _is_from_page(environ: dict[str, Any]) -> bool:
-    return environ.get('HTTP_SEC_FETCH_SITE', 'same-origin') == 'same-origin' and auth.is_of_this_site(
-        environ
     )
 
 

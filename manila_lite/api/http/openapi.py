@@ -100,7 +100,9 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     first = ops[0]
     resource_type = first.name.partition('.')[0]
     operation: dict[str, Any] = {
-        'operationId': first.name if first.action is None else f'{_first_part(first.path)}.action',
+        'operationId': first.name
+        if first.action is None
+        else f'{first.path.strip("/").partition("/")[0]}.action',
         'summary': '; '.join(dict.fromkeys(_summary(op) for op in ops)),
         'tags': [resource_type],
         'x-policies': sorted({op.policy for op in ops}),
@@ -108,7 +110,7 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
             {'$ref': '#/components/parameters/version'},
             *_path(first.path_at(version)),
             *_query(ops, version),
-            *_once(ops),
+            *([{'$ref': '#/components/parameters/once'}] if any(op.once for op in ops) else []),
         ],
         'responses': _responses(ops, version),
     }
@@ -123,10 +125,6 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
             'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies}),
         }
     return operation
-
-
-def _first_part(path: str) -> str:
-    return path.strip('/').split('/')[0]
 
 
 def _summary(op: Call) -> str:
@@ -156,10 +154,6 @@ def _query(ops: list[Call], version: int) -> list[dict[str, Any]]:
         for field in fields.fields_at(op.query, version)
         for name in (field.name, *field.aliases)
     ]
-
-
-def _once(ops: list[Call]) -> list[dict[str, Any]]:
-    return [{'$ref': '#/components/parameters/once'}] if any(op.once for op in ops) else []
 
 
 def _responses(ops: list[Call], version: int) -> dict[str, Any]:

@@ -98,10 +98,6 @@ def _answer(req: Request, by_host: dict[str, bool | None] | None) -> dict[str, A
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE_NETWORK.statuses)}
 
 
-def _subnets(row: Any, req: Any) -> list[dict[str, Any]]:
-    return [INNER.render(subnet, req) for subnet in subnets_of(row, req)]
-
-
 def _inner(since: int, until: int | None = None) -> Field:
     """Return the field of the subnets for a range of versions in which a subnet looks the same."""
     return Field(
@@ -109,7 +105,7 @@ def _inner(since: int, until: int | None = None) -> Field:
         {'type': 'array', 'items': INNER.schema(since)},
         since=versions.show(since),
         until=None if until is None else versions.show(until),
-        read=_subnets,
+        read=lambda row, req: [INNER.render(subnet, req) for subnet in subnets_of(row, req)],
     )
 
 

@@ -80,14 +80,14 @@ ACCESS = View(
 )
 
 
-def _links(row: Any, req: Any) -> list[dict[str, str]]:
-    return list(req.links(f'snapshots/{row.snapshot_id}/export-locations', row.id))
-
-
 _PLACE = (
     Field('id', shapes.ID),
     Field('path', shapes.STRING),
-    Field('links', shapes.LINKS, read=_links),
+    Field(
+        'links',
+        shapes.LINKS,
+        read=lambda row, req: req.links(f'snapshots/{row.snapshot_id}/export-locations', row.id),
+    ),
     # The only instance of a snapshot has the id of the snapshot.
     Field('share_snapshot_instance_id', shapes.ID, read='snapshot_id', rule='context_is_admin'),
     Field('is_admin_only', shapes.BOOLEAN, rule='context_is_admin'),

@@ -141,16 +141,12 @@ def _begin_operation(
     )
 
 
-def _nothing_more(conn: Connection) -> dict[str, Any]:
-    return {}
-
-
 def begin(
     ctx: RequestContext,
     row: Any,
     verb: str,
     spec: Mapping[str, Any] | None = None,
-    also: Callable[[Connection], dict[str, Any]] = _nothing_more,
+    also: Callable[[Connection], dict[str, Any]] = lambda conn: {},
     **data: Any,
 ) -> None:
     """Begin a verb. ``spec``: the server's new spec; ``also``: does more in the transaction, and returns data for the

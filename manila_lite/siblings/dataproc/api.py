@@ -38,10 +38,6 @@ def _version(raw: webob.Request) -> int:
     return _MINOR.get(raw.environ.get('PATH_INFO', '').strip('/').partition('/')[0], max(_SHOWN))
 
 
-def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> webob.Response:
-    return answer
-
-
 def _reply(
     status: int,
     message: str,
@@ -90,7 +86,7 @@ API = Definition(
     ops=contract.OPS,
     prefixes=tuple(_MINOR),
     version=_version,
-    stamp=_stamp,
+    stamp=lambda answer, version, raw: answer,
     answer=_answer,
     public=frozenset(
         {'', '/', *discovery.HEALTH, *(f'/{prefix}{end}' for prefix in _MINOR for end in ('', '/'))}

@@ -4,7 +4,6 @@ again.
 """
 
 import functools
-from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors
@@ -14,7 +13,6 @@ from manila_lite.siblings.dataproc import states, steps
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Mount, NodeAway
 from manila_lite.siblings.grants import is_in_force
-from manila_lite.siblings.shares import Rule
 from manila_lite.siblings.work import Work
 
 _MOUNTED = states.MOUNT['mount'].ok
@@ -56,12 +54,8 @@ def _of_share(work: Work, share_id: str, mounts: list[Any]) -> None:
     with work.ctx.db.reader() as conn:
         known = store.rules_of_grants(conn, [mount.grant_id for mount in mounts])
     for mount in mounts:
-        if not _has_rule(rules, known.get(mount.grant_id), mount):
+        if not is_in_force(rules.get(known.get(mount.grant_id) or ''), mount.level):
             steps.write(work, functools.partial(mount_again, mount=mount))
-
-
-def _has_rule(rules: Mapping[str, Rule], access_id: str | None, mount: Any) -> bool:
-    return is_in_force(rules.get(access_id or ''), mount.level)
 
 
 def mount_again(conn: Connection, mount: Any) -> None:
