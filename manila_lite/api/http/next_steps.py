@@ -118,8 +118,8 @@ BY_CODE = {
     'already_migrating': 'Wait for the end of that migration, or cancel it. openstack share migration show, or openstack share '
     'server migration show, has its progress.',
     'already_there': 'Leave it there, or choose another destination.',
-    'share_usage_not_known': 'Wait for the next measurement, some minutes after the share was made. A backend whose driver cannot measure '
-    'never has one.',
+    'share_usage_not_known': 'Wait for the next measurement, some minutes after the share was made. A backend whose driver '
+    'cannot measure never has one.',
     'not_migrating': 'Check the task state with openstack share show, or openstack share server show.',
     'destination_down': 'Start manila-share on the host of the destination, or cancel with manila-manage migration cancel '
     '--force.',
