@@ -19,6 +19,7 @@ from manila_lite import errors
 from manila_lite.drivers.linux.protocols import active_directory, private_etc, samba_config
 from manila_lite.drivers.linux.protocols.active_directory import Domain
 from manila_lite.drivers.linux.protocols.samba_users import replace
+from manila_lite.host import durable
 from manila_lite.host.commands import ENV, CommandFailed
 
 LOG = log.getLogger(__name__)
@@ -208,10 +209,10 @@ class Membership:
         replace(self._conf, samba_config.main(self._state, self._run, 445, 1, role))
 
     def _note(self, member: Member) -> None:
-        replace(self._file, json.dumps(dataclasses.asdict(member)))
+        durable.replace(self._file, json.dumps(dataclasses.asdict(member)))
 
     def _drop(self) -> None:
-        self._file.unlink(missing_ok=True)
+        durable.remove(self._file)
 
     def _net(self, words: list[str], password: str = '') -> tuple[bool, str]:
         """Run Samba's "net". Returns whether it worked, and its output.
