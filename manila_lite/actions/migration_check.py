@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from manila_lite import engine, errors
-from manila_lite.actions import questions
 from manila_lite.context import RequestContext
 from manila_lite.db.queries import operations as rows
+from manila_lite.engine import questions
 from manila_lite.operation_data.migrations import Answer, Reached
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors
-from manila_lite.actions import questions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as work
+from manila_lite.engine import questions
 from manila_lite.siblings.compute import images, networks
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations that only answer a question, for a request that waits for the answer."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import retry
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake
+from manila_lite.engine.environment import REAL
 
 #: Seconds between looks for the answer.
 _LOOK = 0.1
@@ -20,9 +20,9 @@ def ask(ctx: RequestContext, begin: Callable[[Any], Wake], seconds: float) -> An
     ``begin`` begins the operation in a transaction. Its row is deleted afterwards. Not for use in a transaction.
     """
     operation_id = _begin(ctx, begin).operation_id
-    end = time.monotonic() + seconds
-    while (row := _get(ctx, operation_id)) and row.state == rows.OPEN and time.monotonic() < end:
-        time.sleep(_LOOK)
+    end = REAL.monotonic() + seconds
+    while (row := _get(ctx, operation_id)) and row.state == rows.OPEN and REAL.monotonic() < end:
+        REAL.event().wait(_LOOK)
     _remove(ctx, operation_id)
     return row
 
