@@ -40,6 +40,8 @@ MODULES = (
     'scheduler/evacuation.py',
     'scheduler/expiry.py',
     'scheduler/schedule_copies.py',
+    'manager/runtime/__init__.py',
+    'manager/runtime/full_shares.py',
     'manager/__init__.py',
     'doctor/__init__.py',
     'actions/__init__.py',
