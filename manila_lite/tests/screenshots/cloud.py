@@ -4,6 +4,7 @@
 import itertools
 
 from manila_lite.tests import hush, process, waiting
+from manila_lite.tests.factories import use
 
 _CONFIG = """
 [DEFAULT]
@@ -11,8 +12,10 @@ host = stor1
 enabled_share_backends = fast,archive
 [fast]
 driver = dummy
+share_usage_interval = 0
 [archive]
 driver = dummy
+share_usage_interval = 0
 [console]
 enabled = true
 [api]
@@ -20,13 +23,13 @@ noauth_project = climate
 """
 
 ROLES = 'admin,member,reader'
-#: Name, GiB and type of each share; the first has rules and snapshots.
+#: Name, GiB and type of each share, and how many percent of it are used; the first has rules and snapshots.
 _SHARES = (
-    ('model-runs', 200, 'default'),
-    ('home', 50, 'default'),
-    ('sensor-data', 400, 'archive'),
-    ('papers', 10, 'default'),
-    ('results-2026', 120, 'archive'),
+    ('model-runs', 200, 'default', 62),
+    ('home', 50, 'default', 88),
+    ('sensor-data', 400, 'archive', 35),
+    ('papers', 10, 'default', 12),
+    ('results-2026', 120, 'archive', 71),
 )
 _RULES = ('192.0.2.0/24', '198.51.100.17', '2001:db8:7::/64')
 _SNAPSHOTS = ('monday', 'before the upgrade')
@@ -41,7 +44,9 @@ class Cloud(process.Lite):
     def fill(self):
         """Make it. Return the id of the first share."""
         self._types()
-        shares = [self._share(name, size, kind) for name, size, kind in _SHARES]
+        shares = [self._share(name, size, kind) for name, size, kind, _ in _SHARES]
+        for share_id, (_, size, _, percent) in zip(shares, _SHARES, strict=True):
+            use.grow(self.state / 'manila_lite.sqlite', share_id, size, percent)
         for who, level in zip(_RULES, itertools.cycle(('rw', 'ro'))):
             rule = {'access_type': 'ip', 'access_to': who, 'access_level': level}
             self.ok('POST', f'/shares/{shares[0]}/action', {'allow_access': rule})

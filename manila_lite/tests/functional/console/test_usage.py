@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How full shares are, in the console: bars in lists, a chart, and what is nearly full."""
 
-import contextlib
-import datetime
-import sqlite3
-
-from manila_lite.tests import waiting
+from manila_lite.tests.factories import use
 from manila_lite.tests.functional.console import base
-
-_GIB = 2**30
-_HOURS = 48
 
 
 class UsageTest(base.ConsoleTest):
@@ -22,33 +15,7 @@ class UsageTest(base.ConsoleTest):
         body = {'share': {'size': 10, 'share_proto': 'NFS', 'name': name}}
         share_id = self.lite.ok('POST', '/shares', body)['share']['id']
         self.lite.wait(f'/shares/{share_id}', 'share', 'available')
-        now, used = datetime.datetime.now(datetime.UTC).replace(tzinfo=None), percent * _GIB // 10
-        with (
-            contextlib.closing(
-                sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=waiting.LIMIT)
-            ) as rows,
-            rows,
-        ):
-            rows.execute(
-                'INSERT INTO share_usage (share_id, measured_at, used_bytes, limit_bytes, files, percent_full)'
-                ' VALUES (?, ?, ?, ?, 1234, ?)',
-                (share_id, str(now), used, 10 * _GIB, percent),
-            )
-            rows.executemany(
-                'INSERT INTO share_usage_history (share_id, resolution, slot, measured_at, used_bytes, limit_bytes)'
-                ' VALUES (?, ?, ?, ?, ?, ?)',
-                [
-                    (
-                        share_id,
-                        3600,
-                        hour,
-                        str(now - datetime.timedelta(hours=_HOURS - hour)),
-                        used * hour // _HOURS,
-                        10 * _GIB,
-                    )
-                    for hour in range(1, _HOURS + 1)
-                ],
-            )
+        use.grow(self.lite.state / 'manila_lite.sqlite', share_id, 10, percent)
         return share_id
 
     def test_use_is_shown_in_lists_and_drawn_on_the_page_of_the_share(self):
@@ -62,12 +29,13 @@ class UsageTest(base.ConsoleTest):
         self.see(f"{section}//dd[.='5 GiB of 10 GiB (50 %)']")
         self.see(f"{section}//dd[.='about 2 days']")
         self.see(f"{section}//dd[.='1,234']")
-        self.see(f"{section}//p[.='There is no history of this yet.']")  # no points of five minutes
+        self.choose('Period', 'Last two years')
+        self.see(f"{section}//p[.='There is no history of this yet.']")
         self.choose('Period', 'Last month')
         picture = self.see(f"{section}//*[name()='svg'][@role='img']")
         self.assertRegex(picture.get_attribute('aria-label'), '^Used: .* at .*, 5 GiB at ')
         points = picture.find_element('xpath', "*[name()='polyline']").get_attribute('points').split()
-        self.assertEqual(_HOURS, len(points))
+        self.assertEqual(use.HOURS, len(points))
         heights = [float(point.partition(',')[2]) for point in points]
         self.assertEqual(sorted(heights, reverse=True), heights)  # y counts from the top
         self.assert_accessible('a chart')
