@@ -232,7 +232,8 @@ def list_usage(
 _SUMS = (
     sa.func.count().label('shares'),
     *(
-        sa.func.coalesce(sa.func.sum(_usage.c[name]), 0).label(name)
+        # Servers sum up in decimal numbers, which are no JSON.
+        sa.cast(sa.func.coalesce(sa.func.sum(_usage.c[name]), 0), sa.BigInteger).label(name)
         for name in ('used_bytes', 'limit_bytes', 'snapshot_bytes')
     ),
 )
