@@ -26,15 +26,16 @@ def check_cron(text: str) -> str:
     parts = text.split()
     if len(parts) != _FIELDS:
         raise ValueError(
-            f'{text!r} has {len(parts)} of the five fields of cron: minute, hour, day of month, month, day of week'
+            'must have five fields, as of cron: minute, hour, day of month, month and day of week; it has '
+            f'{len(parts)}'
         )
     cron = ' '.join(parts)
     try:
         found = following(cron, 'UTC', datetime.datetime(2024, 1, 1))  # noqa: DTZ001 - naive UTC
     except CronSimError as bad:
-        raise ValueError(f'{text!r} has a wrong field of cron: {str(bad).removeprefix("Bad ")}') from None
+        raise ValueError(f'has a wrong {str(bad).removeprefix("Bad ").replace("-", " ")}') from None
     if found is None:
-        raise ValueError(f'{text!r} fits no time in fifty years')
+        raise ValueError('fits no time in fifty years')
     return cron
 
 
@@ -49,7 +50,7 @@ def check_zone(name: str) -> str:
     :raises ValueError: there is no such time zone.
     """
     if name not in _zones():
-        raise ValueError(f'{name!r} is no time zone such as UTC or Europe/Berlin')
+        raise ValueError('must be the name of a time zone, such as UTC or Europe/Berlin')
     return name
 
 

@@ -66,14 +66,19 @@ SCHEDULE = View(
 )
 PREVIEW = View('preview', 'previews', (Field('times', _TIMES), Field('kept', _TIMES)))
 
-_ZONE = Field('time_zone', {'type': ['string', 'null'], 'maxLength': 255}, parse=schedule_times.check_zone)
+_ZONE = Field(
+    'time_zone',
+    {'type': ['string', 'null'], 'maxLength': 255},
+    parse=schedule_times.check_zone,
+    empty_is_null=True,
+)
 _KEPT = Field('keep', {**_KEEP, 'type': ['object', 'null']})
 _CRON = {'type': 'string', 'maxLength': 255}
 CHANGE = (
     Field('name', shapes.NAME),
     _ZONE,
     _KEPT,
-    Field('backup_type', shapes.NAME),
+    Field('backup_type', shapes.NAME, empty_is_null=True),
     Field('jitter', {'type': ['integer', 'null'], 'minimum': 0, 'maximum': 3600}),
     Field('missed', {'type': ['string', 'null'], 'enum': ['once', 'skip', None]}),
     Field(
@@ -81,7 +86,7 @@ CHANGE = (
     ),
     Field('share_metadata', {**shapes.METADATA, 'type': ['object', 'null'], 'maxProperties': 10}),
     Field('share_type_id', shapes.NULL_UUID),
-    Field('name_prefix', {'type': ['string', 'null'], 'maxLength': 200}),
+    Field('name_prefix', {'type': ['string', 'null'], 'maxLength': 200}, empty_is_null=True),
     Field('paused', shapes.BOOLEAN),
 )
 CREATE = (

@@ -29,6 +29,10 @@ KEYS = {
     '/security-services': 'id created_at updated_at project_id name description type dns_ip ou domain server user',
     '/qos-types': 'id created_at updated_at name description',
     '/messages': 'id created_at project_id request_id resource_type resource_id action_id detail_id message_level expires_at',
+    '/schedules': (
+        'id project_id user_id name all_projects action backup_type cron time_zone jitter missed share_type_id name_prefix '
+        'paused next_run_at last_run_at last_good_at failing_since created_at updated_at'
+    ),
     '/operations': 'id created_at updated_at finished_at next_run_at kind state resource_id',
 }
 #: Keys of fields that only administrators see: where something is, and what it has to do with a backend.

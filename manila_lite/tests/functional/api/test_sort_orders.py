@@ -80,6 +80,7 @@ _ROWS = {
     '/qos-types': (models.qos_types, models.qos_types, {}),
     '/messages': (models.messages, models.messages, {}),
     '/operations': (models.operations, models.operations, {}),
+    '/schedules': (models.schedules, models.schedules, {}),
 }
 #: Keys with one value for all rows.
 _SAME = {('/share-backups', 'topic'), ('/share-transfers', 'resource_type')}

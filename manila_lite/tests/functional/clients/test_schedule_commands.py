@@ -35,9 +35,9 @@ class Commands(commandline.OverHttp, base.ServiceTest):
 
     def test_refusals_name_the_field(self):
         for words, said in (
-            (('create', 'x', '--cron', '61 * * * *'), 'wrong field of cron: minute'),
+            (('create', 'x', '--cron', '61 * * * *'), 'has a wrong minute'),
             (('create', 'x', '--cron', '0 3 * * *', '--keep', 'day=many'), 'schedule.keep.day'),
-            (('create', 'x', '--cron', '0 3 * * *', '--time-zone', 'Berlin'), 'no time zone'),
+            (('create', 'x', '--cron', '0 3 * * *', '--time-zone', 'Berlin'), 'name of a time zone'),
             (('show', 'none'), 'No Schedule found for none'),
         ):
             self.assertIn(said, self.run_it(*words, fails=True))

@@ -22,8 +22,8 @@ HIDDEN = {
     'share_network_id',
     'share_network_subnet_id',
 }
-#: Lists that name resources which are gone, hidden or not: of the work that was done on them.
-OF_THE_PAST = {'operations.index', 'messages.index'}
+#: Lists that name resources which are gone, hidden or not: of work that was done on them, or is to be done.
+OF_THE_PAST = {'operations.index', 'messages.index', 'schedules.index'}
 #: Parts of a share that a share in the recycle bin still has; and what may be done with it there.
 _PARTS = {'share_id', 'access_id', 'export_location_id'}
 _OUT = {

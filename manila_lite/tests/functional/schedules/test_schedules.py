@@ -62,10 +62,10 @@ class Calls(SchedulesTest):
         other = self.caller('other').share()
         for values, words in (
             ({}, 'must have the field cron'),
-            ({'cron': '61 * * * *'}, "cron: '61 * * * *' has a wrong field of cron: minute"),
-            ({'cron': '* * * *'}, "cron: '* * * *' has 4 of the five fields"),
+            ({'cron': '61 * * * *'}, 'cron: has a wrong minute.'),
+            ({'cron': '* * * *'}, 'cron: must have five fields'),
             ({'cron': '0 0 31 2 *'}, 'cron: '),
-            ({'cron': NEVER, 'time_zone': 'Berlin'}, "time_zone: 'Berlin' is no time zone"),
+            ({'cron': NEVER, 'time_zone': 'Berlin'}, 'time_zone: must be the name of a time zone'),
             ({'cron': NEVER, 'keep': {'hour': 367}}, 'schedule.keep.hour: must be'),
             ({'cron': NEVER, 'keep': {'hour': 0}}, 'schedule.keep.hour: must be'),
             ({'cron': NEVER, 'keep': {'minute': 1}}, 'schedule.keep'),
