@@ -124,7 +124,12 @@ def begin_many_once(
     host: str,
     lane: str = WORK,
 ) -> None:
-    """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each has one key, for both purposes."""
+    """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each has one key, for both purposes.
+
+    Their worker is told once, after the commit.
+    """
+    if not resources:
+        return
     known = rows.request_reruns(conn, resources)
     rows.insert_many(
         conn,
@@ -146,6 +151,7 @@ def begin_many_once(
             if key not in known
         ],
     )
+    wake_up(ctx, topic, host, '', lane)  # no receiver looks at the ids: all that wait in the queue are meant
 
 
 def _row(

@@ -45,7 +45,7 @@ def apply_rules(
 def apply_rules_of(
     conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str
 ) -> None:
-    """Do as ``apply_rules`` for each of these shares. The caller wakes the backend's worker, or the worker polls."""
+    """Do as ``apply_rules`` for each of these shares, in a constant number of statements."""
     begin_many_once(
         conn,
         ctx,
