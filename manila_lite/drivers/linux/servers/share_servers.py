@@ -16,7 +16,12 @@ from manila_lite.drivers.linux.options import LinuxOptions, is_in_domains
 from manila_lite.drivers.linux.protocols import active_directory
 from manila_lite.drivers.linux.protocols.membership import Membership
 from manila_lite.drivers.linux.protocols.protocol_server import Change, ProtocolServer, Source
-from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, membership_of
+from manila_lite.drivers.linux.protocols.protocol_servers import (
+    ProtocolServers,
+    exported,
+    membership_of,
+    protocols,
+)
 from manila_lite.drivers.linux.servers import notes
 from manila_lite.drivers.linux.servers.fabric import Fabric
 from manila_lite.drivers.linux.servers.namespace import Namespace
@@ -138,7 +143,8 @@ class ShareServers:
 
     def _join(self, server: values.ShareServer, joins: bool) -> None:
         membership = self._membership(server.id)
-        if is_in_domains(self._conf) and (joins or membership.noted):
+        serves = is_in_domains(self._conf) and 'CIFS' in protocols(self._conf)
+        if serves and (joins or membership.noted):
             domain = active_directory.of(server.security_services)
             if domain:
                 membership.join(server.id, domain)
