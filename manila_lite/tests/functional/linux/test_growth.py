@@ -17,12 +17,12 @@ class Growth(api_base.ApiTest):
     CONFIG = _CONFIG
 
     def test_share_grows_while_a_client_writes_more_than_a_step(self):
-        self.clients('four')
         network = self.network()
         growing = {'usage:grow_by': '1', 'usage:grow_to': '3', 'usage:grow_at': '80'}
         share, server = self.share(network, metadata=growing)
+        self.clients('four')
         self.grant(share, '10.66.1.101')
-        where = server_base.address('four', 5), f'/shares/{self.instance(share)}'
+        where = server_base.address('four', 5), self.locations(share)[0][0].partition(':')[2]
         self.works('friend-four', *where, 'write', 'f', 'before')
         self.take(share, 0.99)  # between two measurements
         self.refused('DQUOT', 'friend-four', *where, 'fill', 'g', '16')
@@ -44,7 +44,7 @@ class Growth(api_base.ApiTest):
 
     def take(self, share, gib):
         """Let a file of the share take so much, as a client does that is much faster than this machine."""
-        [place] = self.machine.state.glob(f'**/shares/{self.instance(share)}')
+        place = next(self.machine.state.glob(f'**/shares/{self.instance(share)}'))
         with (place / 'large').open('wb') as large:
             os.posix_fallocate(large.fileno(), 0, int(gib * units.Gi))
         btrfs.sync(place)
