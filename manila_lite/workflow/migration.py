@@ -95,7 +95,7 @@ class Migrations(abc.ABC, Generic[M]):
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the task state, from any other."""
-        self.swap_task_state(conn, resource_id, (None, *Migration), value)
+        transitions.set_task_state(conn, self.resource_type, resource_id, value)
 
     # What differs ---------------------------------------------------------------------------------
 

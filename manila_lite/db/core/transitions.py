@@ -167,6 +167,12 @@ def swap_task_state(
     return bool(conn.execute(table.update().where(table.c.id == row_id, was).values(task_state=to)).rowcount)
 
 
+def set_task_state(conn: Connection, resource_type: str, row_id: str, value: str | None) -> None:
+    """Set the task state of a share or a share server, from any other: by hand there are more than migrations have."""
+    table = _TASKS[resource_type]
+    conn.execute(table.update().where(table.c.id == row_id).values(task_state=value))
+
+
 def _swap(
     conn: Connection,
     machine: states.StateMachine,

@@ -218,11 +218,14 @@ def mark_good(conn: Connection, resource_ids: list[str]) -> None:
 # Failures -----------------------------------------------------------------------------------------
 
 
+_OF_FAILURES = ('id', 'name', 'project_id', 'failing_since', 'last_good_at', 'problem')
+
+
 def list_failing(conn: Connection) -> list[Row[Any]]:
     """Return schedules whose last run was not good, those that fail longest first."""
     return list(
         conn.execute(
-            sa.select(_schedules)
+            sa.select(*(_schedules.c[name] for name in _OF_FAILURES))
             .where(_schedules.c.failing_since.is_not(None), ~_schedules.c.paused)
             .order_by(_schedules.c.failing_since, _schedules.c.id)
         )

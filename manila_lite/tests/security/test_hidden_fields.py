@@ -28,6 +28,7 @@ NO_FIELDS = {
     'with_count': 'nothing',
     'is_public': 'types: who may use one, as its row says',
     'usage': 'snapshots: whether shares were made of them',
+    'min_percent': 'percent_full',
     'created_since': 'created_at',
     'created_before': 'created_at',
     'share_type_id': 'share_type',

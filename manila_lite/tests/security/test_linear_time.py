@@ -131,7 +131,7 @@ READERS = {
     'an error of rsync': hear(b'rsync: [sender] opendir "/source/'),
     'a difference of rsync': hear(b'>fcst...... '),
     'a line of rsync': hear(b''),
-    'progress of rsync': lambda text: messages.progress(text.encode('latin-1')[-rsync._SAID :]),
+    'progress of rsync': lambda text: messages.Messages().progress(text.encode('latin-1')[-rsync._SAID :]),
     'last words of rsync': lambda text: messages.last_words(text.encode('latin-1')),
     'an error of getfattr': heed,
     'a line of the log': log_lines.escaped,

@@ -114,6 +114,14 @@ class Statuses(base.ServiceTest):
             {'available'}, self.table.by(transitions.set_replica_state, resource_id, states.Replica.IN_SYNC)
         )
         self.assertEqual('in_sync', self.table.row('available').replica_state)
+        share_id = self.shares.names['available']
+        self.assertEqual(
+            {'available'},
+            self.shares.by(
+                lambda conn, row_id: transitions.set_task_state(conn, 'share', row_id, 'moving'), share_id
+            ),
+        )
+        self.assertEqual('moving', self.shares.row('available').task_state)
 
 
 class Tasks(base.ServiceTest):

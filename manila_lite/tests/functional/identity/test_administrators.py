@@ -21,6 +21,7 @@ OWN = {
     'share_networks.create': {'share_networks'},
     'security_services.create': {'security_services'},
     'share_transfers.accept': {'shares', 'operations'},
+    'schedules.create': {'schedules'},
     'resource_locks.create': {'resource_locks'},  # a lock is of the one who may lift it
 }
 #: Calls that are refused when the quotas of the project are used up, and the functions that check it.

@@ -169,7 +169,9 @@ class Data(base.ShareTest):
         # The usage of a group is known only after a rescan if a member shares data.
         base.command('btrfs', 'qgroup', 'assign', '--no-rescan', group, '1/7', str(root))
         self.assertFalse(btrfs.has_exact_quota(root))
-        self.assertGreaterEqual(self.driver.services.pool.used(self.made.id), 1 << 20)
+        self.assertGreaterEqual(
+            self.driver.services.pool.used(self.driver.services.pool.share(self.made.id)), 1 << 20
+        )
         self.assertTrue(btrfs.has_exact_quota(root))
 
     def test_limits_are_restored_after_quota_was_disabled(self):

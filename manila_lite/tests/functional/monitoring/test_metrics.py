@@ -296,7 +296,7 @@ class Harmless(base.ServiceTest):
             names = {family.name for family in shown.collect()}
         self.assertIn('manila_lite_operations_open', names)
         self.assertIn('manila_lite_project_quota_used', names)
-        self.assertLessEqual(len([text for text in statements if text.startswith('SELECT')]), 6, statements)
+        self.assertLessEqual(len([text for text in statements if text.startswith('SELECT')]), 9, statements)
 
 
 class FromTheDatabase(base.ServiceTest):

@@ -12,7 +12,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services, share_types, shares
 from manila_lite.engine.executor import Executor
-from manila_lite.engine.plans import Work
+from manila_lite.engine.plans import WORK, Work
 from manila_lite.operation_data.shares import ResizeShare
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.factories import shares as factory
@@ -136,7 +136,7 @@ class Growth(base.ServiceTest):
     def test_backend_is_woken_for_the_extension(self):
         woken = []
         self.run_once(bus=Telling(self.service.services.bus, lambda *args: woken.append(args[:3])))
-        self.assertEqual([('share', BACKEND, self.operation_id)], woken)
+        self.assertEqual([('share', BACKEND, WORK)], woken)
 
     def test_capacity_is_claimed_once_despite_retries(self):
         self.run_once(db=(db := self.refusing(1)))
