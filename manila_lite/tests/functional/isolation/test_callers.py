@@ -44,6 +44,8 @@ class Callers(walking.WalkTest):
 
     def test_lists_and_filters_return_the_same_as_for_members(self):
         for op in self.lists():
+            if op.path == '/permissions':  # it says what this very caller may do
+                continue
             for query in ('', *queries.of(op, self.world, self.theirs(op))):
                 wanted = self.listed(self.stranger, op, query)
                 for caller in (self.reader, self.manager, self.claiming):
