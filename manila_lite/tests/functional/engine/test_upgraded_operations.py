@@ -24,7 +24,7 @@ _PLANS = {
     'scheduler': {plan.kind: plan for plan in scheduler.PLANS},
 }
 #: Kinds of operations that the release before did not have.
-_NEWER = {evacuation.KIND}
+_NEWER = {evacuation.KIND, 'schedule.run'}
 _OLD = {'share': NAMES, 'scheduler': {kind: (PLACE,) for kind in _PLANS['scheduler'] if kind not in _NEWER}}
 #: Steps that plans have got since, by queue and kind.
 _SINCE = {('share', kind): {'catch_up', 'close'} for kind in ('share.migrate', 'share_server.migrate')}
