@@ -132,7 +132,9 @@ def _note(compiled, values):
     )
     if key in _noted or 'savepoint' in statement.__visit_name__:
         return True
-    if getattr(statement, '_post_values_clause', None) is not None:  # ON CONFLICT: servers get it from BRANCHES
+    if (
+        getattr(statement, '_post_values_clause', None) is not None
+    ):  # ON CONFLICT: servers get it from BRANCHES
         return True
     where = _writer()
     if not where or where.startswith('tests/'):
