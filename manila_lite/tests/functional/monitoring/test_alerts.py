@@ -16,11 +16,13 @@ _AFTER_FAILURES = {
     for family, labels in metrics.families()
     if family.name in ('manila_lite_database_errors', 'manila_lite_connections_given_up')
 }
-#: Series that exist only where a share has a replica, or a schedule is, in the same form.
+#: Series that exist only where a share has a replica, a schedule is, or shares were measured, in the same form.
 _OF_REPLICAS = {
     family.name: labels
     for family, labels in metrics_collector.families()
-    if family.name.startswith(('manila_lite_replica_age', 'manila_lite_schedule_'))
+    if family.name.startswith(
+        ('manila_lite_replica_age', 'manila_lite_schedule_', 'manila_lite_pool_shares_')
+    )
 }
 
 
