@@ -137,10 +137,30 @@ class RequestContext(context.RequestContext):
         )
 
 
-def admin(services: Services) -> RequestContext:
-    """Return manila_lite's own context, for timers and start-up."""
+def admin(services: Services, project_id: str | None = None, user_id: str | None = None) -> RequestContext:
+    """Return manila_lite's own context, for timers and start-up. Messages and operations are of the project, if it is given."""
     return RequestContext(
-        is_admin=True, roles=['admin', 'member', 'reader'], services=services, overwrite=False
+        project_id=project_id,
+        user_id=user_id,
+        is_admin=True,
+        roles=['admin', 'member', 'reader'],
+        services=services,
+        overwrite=False,
+    )
+
+
+def member(
+    services: Services, project_id: str | None, user_id: str | None, request_id: str | None = None
+) -> RequestContext:
+    """Return the context of a plain member of the project, for what the service does because an owner wished it once."""
+    return RequestContext(
+        project_id=project_id,
+        user_id=user_id,
+        request_id=request_id,
+        is_admin=False,
+        roles=['member', 'reader'],
+        services=services,
+        overwrite=False,
     )
 
 

@@ -45,6 +45,4 @@ def end_transfers(services: context.Services) -> None:
 
 def _owner(services: context.Services, row: Any) -> context.RequestContext:
     """Return an administrator's context of this service, with the owner of the row as owner of messages and history."""
-    ctx = context.admin(services)
-    ctx.project_id, ctx.user_id = row.project_id, getattr(row, 'user_id', None)
-    return ctx
+    return context.admin(services, row.project_id, getattr(row, 'user_id', None))

@@ -65,14 +65,7 @@ MAKERS = {
 
 def owner(work: Work[RunSchedule], project_id: str | None, user_id: str | None) -> context.RequestContext:
     """Return the context of a member of the project: no administrator, whoever made the schedule."""
-    return context.RequestContext(
-        user_id=user_id,
-        project_id=project_id,
-        request_id=work.op.request_id,
-        roles=['member', 'reader'],
-        services=work.ctx.services,
-        overwrite=False,
-    )
+    return context.member(work.ctx.services, project_id, user_id, work.op.request_id)
 
 
 def _must_may(ctx: context.RequestContext, rule: str) -> None:

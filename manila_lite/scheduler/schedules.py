@@ -23,8 +23,8 @@ from manila_lite.values import retention, schedule_times
 
 LOG = log.getLogger(__name__)
 
-#: What the schedule does about times that it missed.
-ONCE, SKIP = 'once', 'skip'
+#: What a schedule does about times that it missed, if it does not make up for them once.
+SKIP = 'skip'
 #: A run that is later than this was missed: no scheduler ran.
 _LATE = datetime.timedelta(minutes=5)
 #: Schedules that one look begins at most.
@@ -46,7 +46,7 @@ def begin_due(services: context.Services) -> None:
         try:
             _begin(services, schedule, now)
         except errors.WrongState:
-            LOG.debug('%s: another scheduler was faster', schedule.id)
+            LOG.debug('%s: another scheduler has begun this run', schedule.id)
         except Exception:
             LOG.exception('%s: this schedule could not be begun; it is tried again', schedule.id)
 
@@ -61,8 +61,7 @@ def _begin(services: context.Services, schedule: Row[Any], now: datetime.datetim
         schedule_times.offset_of(schedule.id, schedule.jitter),
     )
     skipped = schedule.missed == SKIP and now - due > _LATE
-    ctx = context.admin(services)
-    ctx.project_id, ctx.user_id = schedule.project_id, schedule.user_id
+    ctx = context.admin(services, schedule.project_id, schedule.user_id)
     with services.db.writer() as conn:
         if not rows.claim(conn, schedule.id, due, following):
             return

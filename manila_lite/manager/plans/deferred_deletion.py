@@ -62,8 +62,7 @@ def try_again(manager: Any) -> None:
 
 
 def _begin(services: context.Services, resource_type: str, row: Any) -> None:
-    ctx = context.admin(services)
-    ctx.project_id, ctx.user_id = row.project_id, row.user_id
+    ctx = context.admin(services, row.project_id, row.user_id)
     with ctx.db.writer() as conn:
         if resource_type == 'share':
             transitions.begin(conn, states.SHARE, 'defer_again', row.instance_id)

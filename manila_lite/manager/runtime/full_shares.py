@@ -54,7 +54,7 @@ class FullShares:
             if now != before:
                 changed[now].append(row.id)
             if now > before:
-                texts[row.id] = row.project_id, f'{_amount(one)}, which is more than {now} %.'
+                texts[row.id] = row.project_id, f'{_amount(one)}, which is at least {now} %.'
         if not changed:
             return
         ctx = context.admin(self._services)
@@ -72,15 +72,18 @@ class FullShares:
                 )
 
     def _grow(self, row: Any, one: Measured, settings: UsageSettings) -> None:
-        """Extend the share, as if its owner asked for it."""
+        """Extend the share. Growth that metadata asks for has the rights and the limits of a member of the project."""
         from manila_lite.actions import shares  # the code of requests, which other work here does without
 
         size = settings.size_for(one.used_bytes, row.size)
         owner = self._owner(row)
+        asks = owner
+        if settings.by_owner:
+            asks = context.member(self._services, row.project_id, row.user_id, owner.request_id)
         try:
-            if settings.by_owner and not _as_member(owner).can('share:extend'):
+            if not asks.can('share:extend'):
                 raise errors.Forbidden('Members of the project may not extend shares.')
-            shares.extend(owner, row.id, size)
+            shares.extend(asks, row.id, size)
         except (errors.NotFound, errors.WrongState):
             return  # it is busy, or gone; the next measurement is soon
         except errors.ManilaLiteError as refused:
@@ -106,9 +109,7 @@ class FullShares:
 
     def _owner(self, row: Any) -> context.RequestContext:
         """Return a context of this service, with a request id of its own, and the share's owner as owner of messages."""
-        ctx = context.admin(self._services)
-        ctx.project_id, ctx.user_id = row.project_id, row.user_id
-        return ctx
+        return context.admin(self._services, row.project_id, row.user_id)
 
     def _payload(self, row: Any, one: Measured) -> dict[str, Any]:
         return {
@@ -119,18 +120,6 @@ class FullShares:
             'limit_bytes': one.limit_bytes,
             'percent_full': one.percent_full,
         }
-
-
-def _as_member(owner: context.RequestContext) -> context.RequestContext:
-    """Return the owner as a member of the project without further rights."""
-    return context.RequestContext(
-        user_id=owner.user_id,
-        project_id=owner.project_id,
-        roles=['member', 'reader'],
-        is_admin=False,
-        services=owner.services,
-        overwrite=False,
-    )
 
 
 def _amount(one: Measured) -> str:

@@ -44,7 +44,7 @@ class Thresholds(FullTest):
             self.measured(share, gib)
             found = self.told(caller, share, Detail.SHARE_NEARLY_FULL)
             self.assertEqual(number, len(found), gib)
-        self.assertIn('It holds 9.9 of 10.0 GiB, which is more than 95 %.', found[-1]['user_message'])
+        self.assertIn('It holds 9.9 of 10.0 GiB, which is at least 95 %.', found[-1]['user_message'])
         self.assertEqual([], self.caller('other').ok('GET', '/messages')['messages'])
 
     def test_owner_chooses_thresholds_or_none(self):
@@ -107,6 +107,30 @@ class Growth(FullTest):
         share = self.made(self.caller('typed'), 0, size=2, share_type='grows')
         self.measured(share, 1.9)
         self.assertEqual(4, self.size(share))
+
+    def test_growth_by_an_owner_stays_within_the_limit_of_the_type(self):
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'limited',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'False',
+                        'provisioning:max_share_extend_size': '4',
+                    },
+                }
+            },
+        )
+        caller = self.caller('limited')
+        share = self.made(caller, 0, size=2, share_type='limited', metadata=GROWING)
+        self.measured(share, 1.9)
+        self.assertEqual(4, self.size(share))
+        for _ in range(2):
+            self.measured(share, 3.9)
+        self.assertEqual(4, self.size(share))
+        [message] = self.told(caller, share, Detail.GROWTH_REFUSED)
+        self.assertIn('more than 4 GiB, the maximum', message['user_message'])
 
     def test_quota_holds_and_its_owner_is_told_once(self):
         caller = self.caller('quota')
