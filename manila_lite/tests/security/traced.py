@@ -102,9 +102,9 @@ class TracedLite(process.Lite):
             if not (seen := _LINE.match(line)) or not seen['path']:
                 continue
             path = Path(seen['at'] or '/', seen['path'])
-            if 'O_EXCL' in seen['rest'] or (
-                seen['call'].startswith('mkdir') and seen['rest'].endswith('= 0')
-            ):
+            # strace writes a call in two lines if another thread is seen meanwhile; the second one has no path.
+            is_made = seen['rest'].endswith(('= 0', '<unfinished ...>'))
+            if 'O_EXCL' in seen['rest'] or (seen['call'].startswith('mkdir') and is_made):
                 made.add(path)
             else:
                 found.add(path)
