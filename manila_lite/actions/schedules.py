@@ -74,7 +74,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
 
 
 def _check(conn: Connection, ctx: RequestContext, values: Mapping[str, Any]) -> None:
-    """Check what is new in a schedule against what there is."""
+    """Check the new values of a schedule: the shares, the share type and the type of backup exist."""
     if backup_type := values.get('backup_type'):
         if values['action'] != _BACKUP:
             raise errors.Invalid(f'backup_type: only of a schedule with the action {_BACKUP}.')
@@ -126,7 +126,7 @@ def _owner(ctx: RequestContext, row: Row[Any]) -> RequestContext:
 
 
 def delete(ctx: RequestContext, schedule_id: str) -> None:
-    """Delete a schedule. What it made stays, and is marked no more."""
+    """Delete a schedule. Its copies stay, and no schedule deletes them any more."""
     with ctx.db.writer() as conn:
         schedules.get(conn, ctx, schedule_id)
         schedules.delete(conn, schedule_id)

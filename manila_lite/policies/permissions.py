@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Permissions: what the caller itself may do."""
+"""Permissions of the caller itself."""
 
 from manila_lite.policies.base import READER, rule
 

@@ -16,7 +16,7 @@ Load = Callable[[Connection, Request, Sequence[Any]], None]
 
 
 def loader(name: str, query: Callable[[Connection, list[str]], Any]) -> Load:
-    """Return a loader of what a query says of rows, by their ids. It is kept for the view under ``name``."""
+    """Return a loader: it asks the query about the ids of rows, and keeps the answer for the view under ``name``."""
 
     def load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
         req.related[name] = query(conn, [row.id for row in rows])
@@ -25,7 +25,7 @@ def loader(name: str, query: Callable[[Connection, list[str]], Any]) -> Load:
 
 
 def reader(name: str, none: Any) -> Callable[[Any, Request], Any]:
-    """Return a reader of a row's part of what was loaded under ``name``; ``none`` for rows without one."""
+    """Return a reader: it looks a row up in the answer under ``name``. ``none``: the value of rows that are not in it."""
     return lambda row, req: req.related[name].get(row.id, none)
 
 

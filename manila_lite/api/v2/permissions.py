@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call for what the caller may do: an addition to Manila's API, at every version."""
+"""The call for the permissions of the caller: an addition to Manila's API, at every version."""
 
 from oslo_policy import policy
 

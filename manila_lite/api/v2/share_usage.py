@@ -40,7 +40,7 @@ def history(req: Request) -> list[Any]:
 
 
 def projects(req: Request) -> list[Any]:
-    """List what the shares of projects take together, the project with the most first."""
+    """List the space that all shares of each project take, the largest first."""
     project_id = related.choose_project(req, dict(req.query), 'share_usage:list_all_projects')
     with req.ctx.db.reader() as conn:
         return share_usage.list_projects(conn, req.page, project_id=project_id)

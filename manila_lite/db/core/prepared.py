@@ -262,9 +262,10 @@ class WriteEach(_OfMany):
 class Write:
     """An INSERT, UPDATE or DELETE. An INSERT may leave out columns that have a default."""
 
-    def __init__(self, statement: sa.Insert | sa.Update | sa.Delete):
+    def __init__(self, statement: sa.Insert | sa.Update | sa.Delete, *, by_column: bool | None = None):
+        """``by_column``: values have the names of columns, as those of an INSERT usually do."""
         self._statement = statement
-        self._is_insert = isinstance(statement, sa.Insert)
+        self._by_column = isinstance(statement, sa.Insert) if by_column is None else by_column
         self._compiled: dict[Any, _Compiled] = {}
 
     def execute(self, conn: Connection, values: Values) -> int:
@@ -284,7 +285,7 @@ class Write:
             send(conn, compiled.text, [compiled.values(row) for row in rows], many=True).close()
 
     def _of(self, conn: Connection, values: Values) -> _Compiled:
-        names = tuple(values) if self._is_insert else None
+        names = tuple(values) if self._by_column else None
         key = (type(conn.dialect), names)
         compiled = self._compiled.get(key)
         if compiled is None:

@@ -30,14 +30,6 @@ def upsert(conn: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]])
         )
 
 
-class _Rows(Write):
-    """A statement that has all its values by name."""
-
-    def __init__(self, statement: sa.Insert):
-        super().__init__(statement)
-        self._is_insert = False  # names of values are not those of columns
-
-
 @functools.lru_cache(maxsize=16)
 def _statement(dialect: str, table: sa.Table, names: tuple[str, ...], size: int) -> Write:
     rows = [
@@ -50,9 +42,11 @@ def _statement(dialect: str, table: sa.Table, names: tuple[str, ...], size: int)
         from sqlalchemy.dialects import mysql  # no process loads the dialect of another database
 
         mine = mysql.insert(table).values(rows)
-        return _Rows(mine.on_duplicate_key_update({name: mine.inserted[name] for name in others}))
+        changed = mine.on_duplicate_key_update({name: mine.inserted[name] for name in others})
+        return Write(changed, by_column=False)
     words = importlib.import_module(f'sqlalchemy.dialects.{dialect}')
     new = words.insert(table).values(rows)
-    return _Rows(
-        new.on_conflict_do_update(index_elements=keys, set_={name: new.excluded[name] for name in others})
+    changed = new.on_conflict_do_update(
+        index_elements=keys, set_={name: new.excluded[name] for name in others}
     )
+    return Write(changed, by_column=False)

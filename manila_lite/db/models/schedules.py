@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules, which make snapshots or backups at their times, and what each of them made."""
+"""Schedules, which make snapshots or backups at their times, and their copies."""
 
 import sqlalchemy as sa
 

@@ -183,7 +183,7 @@ def usage_by_project(conn: Connection, most: int) -> dict[str, dict[str, int]]:
 
 
 class PoolUsage(NamedTuple):
-    """What the measured shares of a pool hold, in bytes, and how many of them are nearly full."""
+    """The bytes in the measured shares of a pool, and the number of shares that are nearly full."""
 
     host: str
     used_bytes: int
@@ -202,7 +202,7 @@ _OF_SHARE = sa.and_(_instances.c.share_id == _usage.c.share_id, ~_instances.c.is
 
 
 def usage_by_pool(conn: Connection, most: int) -> list[PoolUsage]:
-    """Return what the shares of the first ``most`` pools hold."""
+    """Return the use of the first ``most`` pools, by their shares."""
     nearly_full = sa.func.sum(sa.case((_usage.c.percent_full >= _NEARLY_FULL, 1), else_=0))
     query = (
         sa.select(_instances.c.host, sa.func.sum(_usage.c.used_bytes), nearly_full)
@@ -234,7 +234,7 @@ def fullest_shares(conn: Connection, of_each: int, most: int) -> list[FullShare]
 
 
 def used_bytes_by_project(conn: Connection, most: int) -> dict[str, int]:
-    """Return what the shares of projects hold, of the ``most`` projects whose shares hold most."""
+    """Return the bytes in the shares of the ``most`` projects that hold most."""
     used = sa.func.sum(_usage.c.used_bytes)
     query = (
         sa.select(_shares.c.project_id, used)

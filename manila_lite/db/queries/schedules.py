@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules, the shares that they select, and what they made."""
+"""Schedules, the shares that they select, and the copies that they made."""
 
 import datetime
 from collections.abc import Mapping

@@ -3,11 +3,11 @@
 
 import re
 import subprocess
-import time
 from pathlib import Path
 
 from manila_lite.drivers.linux.protocols import samba_config, samba_users
 from manila_lite.drivers.linux.protocols.membership import Membership
+from manila_lite.host import waits
 from manila_lite.host.commands import ENV, CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -64,11 +64,9 @@ class Winbind:
         self.daemon.start(
             self._membership.inside(*self.words), self._state / 'winbindd.out', mark=mark, env={}
         )
-        end = time.monotonic() + _READY_SECONDS
-        while not self.answers():
-            if self.daemon.process() is None or time.monotonic() > end:
-                raise CommandFailed(f'winbindd does not start: {self._last_words()}')
-            time.sleep(0.05)
+        waits.until(lambda: self.answers() or self.daemon.process() is None, _READY_SECONDS, 0.05)
+        if not self.answers():
+            raise CommandFailed(f'winbindd does not start: {self._last_words()}')
 
     def _last_words(self) -> str:
         texts = [
