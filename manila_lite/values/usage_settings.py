@@ -87,7 +87,7 @@ class UsageSettings:
         """Return the size to which it grows: as many steps as it takes, and no more than ``grow_to``."""
         enough = used_bytes * _ALL // (self.grow_at * _GIB) + 1
         steps = max(0, -(-(enough - size) // self.grow_by))
-        return min(size + steps * self.grow_by, self.grow_to)
+        return max(size, min(size + steps * self.grow_by, self.grow_to))
 
     def _is_full(self, used_bytes: int, size: int) -> bool:
         return used_bytes * _ALL >= self.grow_at * size * _GIB
