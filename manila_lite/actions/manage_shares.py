@@ -136,8 +136,8 @@ def _options(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 def _get_service_and_pool(conn: Connection, ctx: RequestContext, host: str) -> tuple[Any, Any]:
     """Return the service and the pool of ``host@backend#pool``."""
-    backend, mark, _ = host.partition('#')
-    if not mark:
+    backend, separator, _ = host.partition('#')
+    if not separator:
         raise errors.Invalid(f'service_host: {host} names no pool; give host@backend#pool.')
     service = services.get(conn, backend, 'manila-share')
     if not services.is_up(service, ctx.conf.service_down_time):
@@ -324,7 +324,7 @@ def unmanage_snapshot(ctx: RequestContext, snapshot_id: str, *, on_servers: bool
         snapshots.get(conn, ctx, snapshot_id)
         share = snapshots.share_of(conn, snapshot_id)
         _must_be_manageable(share, on_servers)
-        snapshot_actions.hold_share_in_place(conn, share)
+        snapshot_actions.lock_share_for_snapshots(conn, share)
         share_guards.must_have_no_replicas(conn, share)
         snapshot_actions.must_not_be_in_use(conn, snapshot_id)
         transitions.begin(conn, states.SNAPSHOT, 'unmanage', snapshot_id)

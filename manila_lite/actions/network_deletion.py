@@ -87,7 +87,7 @@ def _objection(conn: Connection, ctx: RequestContext, server: Row[Any], shares: 
             conn, server.id
         ),
     }
-    true = [reason for reason, holds in reasons.items() if holds]
+    true = [reason for reason, applies in reasons.items() if applies]
     if not true:
         return ''
     advice = f' {_advice(conn, ctx, server)}' if stays else ''

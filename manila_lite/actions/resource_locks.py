@@ -80,7 +80,7 @@ def refuse_overwriting(conn: Connection, ctx: RequestContext, share_id: str) -> 
         raise errors.Conflict(str(locked), code='share_locked') from None
 
 
-def mark_for_transfer(conn: Connection, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
+def delete_at_transfer(conn: Connection, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
     """Mark all locks of a share and its rules for removal when the share is transferred to another project.
 
     Call it like ``refuse_if_locked``.
@@ -93,7 +93,7 @@ def mark_for_transfer(conn: Connection, ctx: RequestContext, share_id: str, tran
             'owner of the lock, or an administrator.',
             code='share_locked',
         )
-    resource_locks.mark_for_transfer(conn, share_id, transfer_id)
+    resource_locks.delete_at_transfer(conn, share_id, transfer_id)
 
 
 def must_have_no_new_locks(conn: Connection, share_id: str, transfer_id: str) -> None:
@@ -207,7 +207,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> Row[Any]:
     with ctx.db.writer() as conn:
         try:
             share_id, access_id = _resource(conn, ctx, resource_type, wanted['resource_id'])
-            lock_id = place(conn, ctx, share_id, access_id, action, wanted.get('lock_reason'))
+            lock_id = insert_lock(conn, ctx, share_id, access_id, action, wanted.get('lock_reason'))
         except errors.NotFound:  # never seen, or deleted while we waited for its rows
             raise errors.Invalid(
                 f'resource_id: there is no {resource_type.replace("_", " ")} {wanted["resource_id"]}.',
@@ -225,7 +225,7 @@ def _resource(
     return rule.share_id, rule.id
 
 
-def place(
+def insert_lock(
     conn: Connection,
     ctx: RequestContext,
     share_id: str,
@@ -310,8 +310,8 @@ def lock_rule(conn: Connection, ctx: RequestContext, rule: Row[Any], wanted: dic
             code='lock_failed',
         )
     if deletion:
-        lock = place(conn, ctx, rule.share_id, rule.id, resource_locks.DELETE, reason)
-        place(
+        lock = insert_lock(conn, ctx, rule.share_id, rule.id, resource_locks.DELETE, reason)
+        insert_lock(
             conn,
             ctx,
             rule.share_id,
@@ -321,7 +321,7 @@ def lock_rule(conn: Connection, ctx: RequestContext, rule: Row[Any], wanted: dic
             because_of=lock,
         )
     if visibility:
-        place(conn, ctx, rule.share_id, rule.id, resource_locks.SHOW, reason)
+        insert_lock(conn, ctx, rule.share_id, rule.id, resource_locks.SHOW, reason)
 
 
 def update(ctx: RequestContext, lock_id: str, values: dict[str, Any]) -> Row[Any]:

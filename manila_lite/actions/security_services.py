@@ -61,7 +61,7 @@ def update(ctx: RequestContext, service_id: str, values: Mapping[str, Any]) -> R
     :raises errors.Invalid: the service would have both a server and a default site.
     """
     with ctx.db.writer() as conn:
-        _hold(conn, ctx, service_id)
+        _lock(conn, ctx, service_id)
         before = security_services.get(conn, ctx, service_id)
         _must_not_have_server_and_site(
             values.get('server', before.server), values.get('default_ad_site', before.default_ad_site)
@@ -85,7 +85,7 @@ def update(ctx: RequestContext, service_id: str, values: Mapping[str, Any]) -> R
         return security_services.get(conn, ctx, service_id)
 
 
-def _hold(conn: Connection, ctx: RequestContext, service_id: str) -> None:
+def _lock(conn: Connection, ctx: RequestContext, service_id: str) -> None:
     security_services.get(conn, ctx, service_id)
     if not security_services.lock(conn, service_id):
         raise errors.NotFound.of('security service', service_id)
@@ -109,7 +109,7 @@ def delete(ctx: RequestContext, service_id: str) -> None:
     :raises errors.Forbidden: share networks use the service.
     """
     with ctx.db.writer() as conn:
-        _hold(conn, ctx, service_id)
+        _lock(conn, ctx, service_id)
         networks = security_services.networks_of(conn, (service_id,)).get(service_id)
         if networks:
             raise errors.Forbidden(

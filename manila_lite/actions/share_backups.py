@@ -34,7 +34,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     backup_id, backup_type = uuidutils.generate_uuid(), _type(ctx, wanted.get('backup_options') or {})
     with ctx.db.writer() as conn:
         share = _share(conn, ctx, 'share_id', wanted['share_id'])
-        _hold(conn, share, 'back_up')
+        _begin_copy(conn, share, 'back_up')
         _must_have_no_snapshots(conn, share.id)
         owner = owners.of_part(ctx, share)
         quotas.check(conn, ctx.conf, *owner, None, {'backups': 1, 'backup_gigabytes': share.size})
@@ -80,7 +80,7 @@ def _share(conn: Connection, ctx: RequestContext, field: str, share_id: str) -> 
     return share
 
 
-def _hold(conn: Connection, share: Row[Any], verb: str) -> None:
+def _begin_copy(conn: Connection, share: Row[Any], verb: str) -> None:
     """Begin the verb on the share, and refuse a share that cannot be backed up or restored."""
     transitions.begin(conn, _SHARE, verb, share.instance_id)
     share_bin.must_still_be_out(conn, share.id)
@@ -128,7 +128,7 @@ def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -
     with ctx.db.writer() as conn:
         backup = share_backups.get(conn, ctx, backup_id)
         share = _share(conn, ctx, 'restore', target_id or backup.share_id)
-        _hold(conn, share, 'take_back')
+        _begin_copy(conn, share, 'take_back')
         backup_workflow.withdraw(conn, ctx, backup)
         transitions.begin(
             conn,

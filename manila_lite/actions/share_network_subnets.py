@@ -59,23 +59,23 @@ def create(
     """
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-    place = describe(ctx, wanted, project_id)
+    subnet_values = describe(ctx, wanted, project_id)
     with ctx.db.reader() as conn:
-        question = _examined(conn, ctx, network_id, wanted, place, several)
+        question = _examined(conn, ctx, network_id, wanted, subnet_values, several)
     answers = share_server_updates.must_be_possible(ctx, question)
     plugin = load.make(ctx.conf) if question.servers else None
     for _ in range(_TRIES):
         with contextlib.suppress(_Taken), ctx.db.writer() as conn:
             must_be_active(conn, network_id)
-            now = _examined(conn, ctx, network_id, wanted, place, several)
+            now = _examined(conn, ctx, network_id, wanted, subnet_values, several)
             share_server_updates.must_be_unchanged(question, now)
             zone_id = get_zone_id(conn, wanted.get('availability_zone'))
             subnet_id = now.data.network.subnet_id
             if subnet_id:
-                metadata = _renew(conn, subnet_id, place, wanted)
+                metadata = _renew(conn, subnet_id, subnet_values, wanted)
             else:
                 metadata = dict(wanted.get('metadata') or {})
-                subnet_id = insert(conn, network_id, zone_id, place, metadata)
+                subnet_id = insert(conn, network_id, zone_id, subnet_values, metadata)
             share_server_updates.begin(
                 conn, ctx, question, AddSubnet(network_id=network_id, subnet_id=subnet_id)
             )
@@ -86,14 +86,14 @@ def create(
             break
     else:
         raise errors.Conflict(
-            f'neutron_subnet_id: other requests took the free addresses of {place["neutron_subnet_id"]}.',
+            f'neutron_subnet_id: other requests took the free addresses of {subnet_values["neutron_subnet_id"]}.',
             code='changed_meanwhile',
         )
     return row, metadata
 
 
 def _renew(
-    conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: Mapping[str, Any]
+    conn: Connection, subnet_id: str, subnet_values: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> dict[str, str]:
     """Forget the error of a subnet that is tried again, and store its new values. Return its metadata.
 
@@ -102,7 +102,7 @@ def _renew(
     is_held = share_network_subnets.count_servers(conn, (subnet_id,)) and share_network_subnets.names_network(
         conn, subnet_id
     )
-    new = {} if is_held else place
+    new = {} if is_held else subnet_values
     share_network_subnets.update(conn, subnet_id, error=None, **new)
     if wanted.get('metadata'):
         key_values.replace(conn, share_network_subnet_metadata, subnet_id, wanted['metadata'])
@@ -144,13 +144,13 @@ def check(
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
     try:
-        place = describe(ctx, wanted, project_id)
+        subnet_values = describe(ctx, wanted, project_id)
     except errors.Busy:
         if reset:  # a repeated call would take an old answer for the new one
             raise
         return None
     with ctx.db.reader() as conn:
-        question = _examined(conn, ctx, network_id, wanted, place, several=True)
+        question = _examined(conn, ctx, network_id, wanted, subnet_values, several=True)
     return share_server_updates.ask_backends(ctx, question, reset=reset)
 
 
@@ -159,7 +159,7 @@ def _examined(
     ctx: RequestContext,
     network_id: str,
     wanted: Mapping[str, Any],
-    place: Mapping[str, Any],
+    subnet_values: Mapping[str, Any],
     several: bool,
 ) -> share_server_updates.UpdateCheck[CheckSubnet]:
     network = share_networks.get(conn, ctx, network_id)
@@ -167,7 +167,7 @@ def _examined(
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
     there = share_network_subnets.of_network(conn, network_id)
     beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
-    renewed = _failed_before(beside, place) or (_without_network(beside) if several else None)
+    renewed = _failed_before(beside, subnet_values) or (_without_network(beside) if several else None)
     if renewed is None:
         limits.check_one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
     limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
@@ -178,11 +178,11 @@ def _examined(
             'zone; several subnets in a zone need microversion 2.70.',
             code='zone_has_subnet',
         )
-    if not place['in_default_network']:
-        _must_not_overlap(place, beside)
-    about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
+    if not subnet_values['in_default_network']:
+        _must_not_overlap(subnet_values, beside)
+    about = f'{zone_id or "any"}/{subnet_values["neutron_net_id"]}/{subnet_values["neutron_subnet_id"]}'
     servers, renewed_id = _servers(conn, beside, renewed), renewed.id if renewed else ''
-    described = {name: place[name] for name in network_allocations.DESCRIBED}
+    described = {name: subnet_values[name] for name in network_allocations.DESCRIBED}
     question = share_server_updates.UpdateCheck(
         share_server_updates.SUBNET,
         network_id,
@@ -190,7 +190,7 @@ def _examined(
         servers,
         CheckSubnet(network=ServerNetwork(renewed_id, **described), needed=len(servers)),
     )
-    if beside and not place['neutron_subnet_id']:
+    if beside and not subnet_values['neutron_subnet_id']:
         raise errors.Invalid(
             f'neutron_net_id: missing; the zone has subnet {beside[0].id}, and share servers take addresses '
             'from each subnet of their zone.'
@@ -199,13 +199,14 @@ def _examined(
     return question
 
 
-def _failed_before(beside: Iterable[Row[Any]], place: Mapping[str, Any]) -> Row[Any] | None:
+def _failed_before(beside: Iterable[Row[Any]], subnet_values: Mapping[str, Any]) -> Row[Any] | None:
     """Return the subnet at this place that could not be added to all share servers, or None."""
     return next(
         (
             subnet
             for subnet in beside
-            if subnet.error is not None and all(getattr(subnet, name) == place[name] for name in _SAME)
+            if subnet.error is not None
+            and all(getattr(subnet, name) == subnet_values[name] for name in _SAME)
         ),
         None,
     )
@@ -228,13 +229,17 @@ def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | No
 
 
 def insert(
-    conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any], metadata: dict[str, str]
+    conn: Connection,
+    network_id: str,
+    zone_id: str | None,
+    subnet_values: Mapping[str, Any],
+    metadata: dict[str, str],
 ) -> str:
     """Insert a subnet with these fields (see ``describe``). Return its id."""
     subnet_id = uuidutils.generate_uuid()
     share_network_subnets.insert(
         conn,
-        {'id': subnet_id, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place},
+        {'id': subnet_id, 'share_network_id': network_id, 'availability_zone_id': zone_id, **subnet_values},
         metadata,
     )
     return subnet_id
@@ -266,13 +271,15 @@ def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | N
     except errors.BadConfig as bad:
         LOG.error('No subnet can be looked up: %s', bad)
         if net_id is None:  # as long as no share server is there, none is needed
-            return network_allocations.place(None)
+            return network_allocations.network_values(None)
         raise errors.Unavailable(
             'Networks cannot be looked up: the network plugin is misconfigured. The log of the service '
             'has the cause.',
             code='network_plugin_broken',
         ) from bad
-    return network_allocations.place(network, wanted=(net_id, subnet_id) if network == default else None)
+    return network_allocations.network_values(
+        network, wanted=(net_id, subnet_id) if network == default else None
+    )
 
 
 def _find(
@@ -346,11 +353,11 @@ def get_zone_id(conn: Connection, name_or_id: str | None) -> str | None:
     return zone_id
 
 
-def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
+def _must_not_overlap(subnet_values: Mapping[str, Any], beside: Iterable[Any]) -> None:
     for subnet in beside:
-        if place['cidr'] and subnet.cidr and overlap(place['cidr'], subnet.cidr):
+        if subnet_values['cidr'] and subnet.cidr and overlap(subnet_values['cidr'], subnet.cidr):
             raise errors.Conflict(
-                f'neutron_subnet_id: {place["cidr"]} overlaps with {subnet.cidr} of subnet {subnet.id} in '
+                f'neutron_subnet_id: {subnet_values["cidr"]} overlaps with {subnet.cidr} of subnet {subnet.id} in '
                 'the same zone.',
                 code='subnets_overlap',
             )

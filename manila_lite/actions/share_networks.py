@@ -27,7 +27,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     :raises errors.Invalid: see ``subnets.create``.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    place = subnet_actions.describe(ctx, wanted, ctx.project_id)
+    subnet_values = subnet_actions.describe(ctx, wanted, ctx.project_id)
     network_id = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_networks': 1})
@@ -43,7 +43,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
                 'description': wanted.get('description'),
             },
         )
-        subnet_actions.insert(conn, network_id, zone_id, place, {})
+        subnet_actions.insert(conn, network_id, zone_id, subnet_values, {})
         return share_networks.get(conn, ctx, network_id)
 
 
@@ -58,13 +58,13 @@ def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> R
         project_id = share_networks.get(conn, ctx, network_id).project_id
         if move:  # before the plugin is asked: its refusal would blame the ids
             subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
-    place = subnet_actions.describe(ctx, move, project_id) if move else {}
+    subnet_values = subnet_actions.describe(ctx, move, project_id) if move else {}
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
         if move:
             subnet_actions.must_be_active(conn, network_id)
             subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
-            share_network_subnets.update(conn, _default_subnet(conn, network_id).id, **place)
+            share_network_subnets.update(conn, _default_subnet(conn, network_id).id, **subnet_values)
         share_networks.update(
             conn, network_id, **{key: values[key] for key in ('name', 'description') if key in values}
         )

@@ -59,7 +59,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
         network_id = _network(conn, ctx, share, wanted.get('share_network_id'), zone_id)
         if network_id and named:
             share_requests.must_be_in_network(conn, network_id, zone_id)
-        _hold_available(conn, share)
+        _lock_available(conn, share)
         quotas.check(
             conn,
             ctx.conf,
@@ -119,7 +119,7 @@ def _must_be_replicable(conn: Connection, share: Row[Any]) -> None:
         )
 
 
-def _hold_available(conn: Connection, share: Row[Any]) -> None:
+def _lock_available(conn: Connection, share: Row[Any]) -> None:
     """Hold the share until the transaction ends, and refuse one that is not available."""
     if not share.host or not snapshots.lock_share(conn, share.instance_id, ('available',)):
         raise errors.Invalid(

@@ -39,7 +39,7 @@ _MIN, _MAX, _MAX_EXTEND = (
     'provisioning:max_share_extend_size',
 )
 #: The longest value that metadata may have.
-_LONGEST_MARK = 1023
+_LONGEST_HINT = 1023
 
 
 #: Metadata that only administrators set.
@@ -89,9 +89,9 @@ def resolve(
     if metadata:
         vet_metadata(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
-    hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
+    hints, hint_metadata = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
     return ShareRequest(
-        size, proto, zone, zone_id, network_id, hints, abilities(share_type), metadata | marks, named
+        size, proto, zone, zone_id, network_id, hints, abilities(share_type), metadata | hint_metadata, named
     )
 
 
@@ -290,13 +290,13 @@ def _hints(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the hints with the ids of the shares they name, and the metadata that records them."""
     resolved: dict[str, Any] = {}
-    marks: dict[str, str] = {}
+    hint_metadata: dict[str, str] = {}
     for hint, key in affinity.KEYS.items():
         share_ids = dict.fromkeys(filter(None, map(str.strip, str(hints.get(hint) or '').split(','))))
         if not share_ids:
             continue
-        resolved[hint], marks[key] = list(share_ids), ','.join(share_ids)
-        if len(marks[key]) > _LONGEST_MARK:
+        resolved[hint], hint_metadata[key] = list(share_ids), ','.join(share_ids)
+        if len(hint_metadata[key]) > _LONGEST_HINT:
             raise errors.Invalid(f'scheduler_hints.{hint}: names too many shares.')
         for share_id in share_ids:
             try:
@@ -307,7 +307,7 @@ def _hints(
                 raise errors.NotFound.of('share', share_id) from None
     if only_host := get_only_host(ctx, hints):
         resolved['only_host'] = only_host
-    return resolved, marks
+    return resolved, hint_metadata
 
 
 def get_only_host(ctx: RequestContext, hints: Mapping[str, Any]) -> str | None:

@@ -45,7 +45,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
         _must_be_free(conn, share)
         share_guards.must_have_no_replicas(conn, share)
         share_guards.must_have_no_backups(conn, share.id)
-        resource_locks.mark_for_transfer(conn, ctx, share.id, transfer_id)
+        resource_locks.delete_at_transfer(conn, ctx, share.id, transfer_id)
         share_transfers.insert(
             conn,
             {

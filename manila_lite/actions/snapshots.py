@@ -128,7 +128,7 @@ def delete(ctx: RequestContext, snapshot_id: str, *, force: bool = False) -> Non
             must_not_be_in_use(conn, snapshot_id)
         with superseding.ended_operations(conn, snapshot_id, _LIFE, force=force):
             share = snapshots.share_of(conn, snapshot_id)
-            hold_share_in_place(conn, share)
+            lock_share_for_snapshots(conn, share)
             share_guards.must_not_move_with_server(conn, share)
             verb, kind = share_bin.choose_deletion(ctx, 'snapshot', share.host, force=force)
             transitions.begin(
@@ -152,7 +152,7 @@ def must_not_be_in_use(conn: Connection, snapshot_id: str) -> None:
         )
 
 
-def hold_share_in_place(conn: Connection, share: Row[Any]) -> None:
+def lock_share_for_snapshots(conn: Connection, share: Row[Any]) -> None:
     """Hold the share so that its snapshots stay where they are.
 
     No replica of the share may be promoted, and no snapshot of its group may be under way.

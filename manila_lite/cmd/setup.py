@@ -159,36 +159,36 @@ def _enforcer(conf: cfg.ConfigOpts, rules: Iterable[Any] | None) -> Any:
     return enforcer
 
 
-def make_state_path(state: Path) -> None:
+def make_state_path(state_dir: Path) -> None:
     """Make the state directory, if it is missing.
 
     :raises errors.BadConfig: it cannot be made.
     """
     try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as bad:
-        raise _unusable(state, bad) from None
+        raise _unusable(state_dir, bad) from None
 
 
-def _unusable(state: Path, bad: OSError) -> errors.BadConfig:
+def _unusable(state_dir: Path, bad: OSError) -> errors.BadConfig:
     return errors.BadConfig(
-        f'state_path: {state}: {bad.strerror}; name a directory that the user {os.geteuid()} may write to'
+        f'state_path: {state_dir}: {bad.strerror}; name a directory that the user {os.geteuid()} may write to'
     )
 
 
-def lock_state_path(state: Path) -> None:
+def lock_state_path(state_dir: Path) -> None:
     """Make the state directory and lock it for this process.
 
     :raises errors.BadConfig: another process has the lock, or the directory cannot be used.
     """
-    make_state_path(state)
+    make_state_path(state_dir)
     try:
-        lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)  # held until the process ends
+        lock = os.open(state_dir / 'lock', os.O_RDWR | os.O_CREAT, 0o600)  # held until the process ends
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise errors.BadConfig(f'state_path: another process of manila-lite uses {state}') from None
+        raise errors.BadConfig(f'state_path: another process of manila-lite uses {state_dir}') from None
     except OSError as bad:
-        raise _unusable(state, bad) from None
+        raise _unusable(state_dir, bad) from None
 
 
 def run(body: Callable[[Sequence[str]], int]) -> int:

@@ -56,14 +56,16 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
 
     :raises errors.BadConfig: the state folder is one that the whole machine needs.
     """
-    state = Path(conf.state_path)
-    if os.path.isdir(state):  # False below a directory of another user, as for an API beside root's services
-        if _is_of_all(state.resolve()):
+    state_dir = Path(conf.state_path)
+    if os.path.isdir(
+        state_dir
+    ):  # False below a directory of another user, as for an API beside root's services
+        if _is_of_all(state_dir.resolve()):
             raise errors.BadConfig(
-                f'state_path: {state} is a directory of the whole machine; use a directory below it for '
+                f'state_path: {state_dir} is a directory of the whole machine; use a directory below it for '
                 'this service alone'
             )
-        _narrow(state, _OTHERS)
+        _narrow(state_dir, _OTHERS)
     for file in configured_files.databases(conf.database.connection or ''):
         _narrow(file, _OTHERS)
     for file, opened in _logs():
@@ -72,11 +74,11 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
 
 def list_open_paths(conf: cfg.ConfigOpts) -> list[str]:
     """Return messages about the places of ``restrict_modes``, without logs, that other users of the machine can open."""
-    places = (Path(conf.state_path), *configured_files.databases(conf.database.connection or ''))
+    paths = (Path(conf.state_path), *configured_files.databases(conf.database.connection or ''))
     return [
-        f'{place} has mode {mode:04o}'
-        for place in places
-        if (mode := _mode(place)) is not None and mode & _OTHERS
+        f'{path} has mode {mode:04o}'
+        for path in paths
+        if (mode := _mode(path)) is not None and mode & _OTHERS
     ]
 
 
@@ -91,19 +93,19 @@ def _logs() -> Iterator[tuple[Path, int]]:
             yield Path(handler.baseFilename), handler.stream.fileno()
 
 
-def _mode(place: Path | int) -> int | None:
+def _mode(path: Path | int) -> int | None:
     try:
-        return stat.S_IMODE(os.stat(place).st_mode)
+        return stat.S_IMODE(os.stat(path).st_mode)
     except OSError:
         return None
 
 
-def _narrow(place: Path, too_much: int, opened: int | None = None) -> None:
+def _narrow(path: Path, too_much: int, opened: int | None = None) -> None:
     """Remove rights from a file or folder, if it exists. Another user's file is not changed, and the log has a warning.
 
     ``opened``: a descriptor of the file.
     """
-    target = place if opened is None else opened
+    target = path if opened is None else opened
     mode = _mode(target)
     if (
         mode is None
@@ -116,14 +118,14 @@ def _narrow(place: Path, too_much: int, opened: int | None = None) -> None:
     except OSError as bad:
         LOG.warning(
             '%s can be opened by other users of this machine (mode %04o), and that cannot be changed: %s',
-            place,
+            path,
             mode,
             bad.strerror,
         )
     else:
         LOG.warning(
             '%s could be opened by other users of this machine (mode %04o); it has mode %04o now',
-            place,
+            path,
             mode,
             mode & ~too_much,
         )

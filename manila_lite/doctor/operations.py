@@ -136,18 +136,18 @@ def _due(op: Row[Any], world: _World, since: float) -> _Verdict:
         verdict = _Verdict('is due')
     elif busy:
         verdict = _Verdict(
-            f'waits for a free worker of {_place(op)}, which runs {errors.count(busy, "other")}'
+            f'waits for a free worker of {_queue(op)}, which runs {errors.count(busy, "other")}'
         )
     else:
         verdict = _Verdict(
-            f'is due for {since:.0f} s, but {_place(op)} does not claim it: see its log',
+            f'is due for {since:.0f} s, but {_queue(op)} does not claim it: see its log',
             wrong=True,
             mend=_hasten(op),
         )
     return verdict
 
 
-def _place(op: Row[Any]) -> str:
+def _queue(op: Row[Any]) -> str:
     return f'{TOPICS[op.topic]} on {op.host}' if op.host else TOPICS.get(op.topic, op.topic)
 
 

@@ -129,7 +129,7 @@ def _end(
             apply_rules(conn, repair.owner(row), row.id, row.host, {row.instance_id: False})
         return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, last if last is not None and last.kind == redo.kind else None)
-    if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
+    if once_more and data is not None and (row.host or redo.without_host) and redo.proof(row, last):
         return _begin(conn, repair, resource_type, row, redo, last, data)
     return _fail(conn, repair, resource_type, row, redo)
 

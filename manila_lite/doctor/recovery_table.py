@@ -38,7 +38,7 @@ Read = TypeVar('Read', bound=_Data)
 class Redo:
     """The way to end a transient status: the verb that the status belongs to, and the operation that ends it.
 
-    ``placeless``: the operation is also begun where the share has no host, for the scheduler.
+    ``without_host``: the operation is also begun where the share has no host, for the scheduler.
     """
 
     verb: str
@@ -46,7 +46,7 @@ class Redo:
     action: Action
     data: Data
     proof: Proof = lambda row, last: True
-    placeless: bool = False
+    without_host: bool = False
 
 
 def _nothing(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData:
@@ -95,10 +95,15 @@ REDO: dict[str, dict[str, Redo]] = {
             Action.CREATE,
             _placement,
             lambda row, last: row.launched_at is None,
-            placeless=True,
+            without_host=True,
         ),
         'deleting': Redo(
-            'delete', 'share.delete', Action.DELETE, _nothing, _was_asked_for('share.delete'), placeless=True
+            'delete',
+            'share.delete',
+            Action.DELETE,
+            _nothing,
+            _was_asked_for('share.delete'),
+            without_host=True,
         ),
         'deferred_deleting': Redo('defer', 'share.deferred_delete', Action.DELETE, _nothing),
         'extending': Redo('extend', 'share.extend', Action.EXTEND, _sizes),
@@ -120,7 +125,7 @@ REDO: dict[str, dict[str, Redo]] = {
             Action.DELETE,
             _nothing,
             _was_asked_for('snapshot.delete'),
-            placeless=True,
+            without_host=True,
         ),
         'manage_starting': Redo('manage', 'snapshot.manage', Action.MANAGE, _options),
         'unmanage_starting': Redo(

@@ -77,7 +77,7 @@ def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
     """Refuse networks that overlap. Several subnets of a share network may be one and the same subnet of the plugin."""
     for one, other in combinations(networks, 2):
         first, second = _network(one), _network(other)
-        if one.neutron_subnet_id and _place(one) == _place(other):
+        if one.neutron_subnet_id and _subnet_key(one) == _subnet_key(other):
             continue
         if first.version == second.version and first.overlaps(second):
             raise errors.Final(
@@ -86,7 +86,7 @@ def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
             )
 
 
-def _place(network: values.ServerNetwork) -> tuple[str | None, str | None]:
+def _subnet_key(network: values.ServerNetwork) -> tuple[str | None, str | None]:
     return network.neutron_net_id, network.neutron_subnet_id
 
 

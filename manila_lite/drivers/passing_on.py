@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers whose calls are done by services: a table says which service does each."""
+"""Drivers whose calls are done by parts: a table says which part does each."""
 
 import abc
 from collections.abc import Callable, Mapping
@@ -10,11 +10,11 @@ D = TypeVar('D', bound=type)
 
 
 def passes_on(calls: Mapping[str, str]) -> Callable[[D], D]:
-    """Have a driver class pass these calls on, each to a method of its ``services``, such as ``shares.create``."""
+    """Have a driver class pass these calls on, each to a method of its ``parts``, such as ``shares.create``."""
 
     def complete(driver: D) -> D:
         for call, method in calls.items():
-            setattr(driver, call, _passed_on(attrgetter(f'services.{method}')))
+            setattr(driver, call, _passed_on(attrgetter(f'parts.{method}')))
         abc.update_abstractmethods(driver)
         return driver
 

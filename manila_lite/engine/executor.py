@@ -180,7 +180,7 @@ class Executor:
         """Return the step to go on with: the first one if a newer request outdates the round that waited or crashed."""
         return 0 if plan.restartable and work.op.requested_count > work.asked else step
 
-    def place(self, op: Any) -> dict[str, Any]:
+    def step_values(self, op: Any) -> dict[str, Any]:
         """Return the values that say at which step the operation goes on, by its plan here. None if there is no such step."""
         plan = self.plans.get(op.kind)
         step = None if plan is None else plan.position(op)

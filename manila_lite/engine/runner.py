@@ -133,7 +133,7 @@ class Runner:
         while not self._stopped.is_set():
             try:
                 self._release_unsaved()
-                while not self._stopped.is_set() and self._look_in_time():
+                while not self._stopped.is_set() and self._find_work_in_time():
                     pass
             except DBDeadlock:
                 # Two workers looked at the same moment, and the database ended the transaction of this one.
@@ -145,14 +145,14 @@ class Runner:
             self._poke.wait(self._pause())
             self._poke.clear()
 
-    def _look_in_time(self) -> bool:
+    def _find_work_in_time(self) -> bool:
         """Look for work. After a look that found some, pause first, so that one look finds work for many threads.
 
         A wake-up for quick work (``FAST``) ends the pause.
         """
         self._urgent.wait(max(0.0, self._found_at + self._gather - self._environment.monotonic()))
         self._urgent.clear()
-        found = self._look()
+        found = self._find_work()
         if found or self._slots:
             self._found_at = self._environment.monotonic()
         return found
@@ -183,7 +183,7 @@ class Runner:
             self.services.db.write(release)
             del self._unsaved[operation_id]
 
-    def _look(self) -> bool:
+    def _find_work(self) -> bool:
         """Take as many operations as there are free threads. Say whether another look at once would find more."""
         if not (self.clock_agrees() and self.may_claim()):
             return False
@@ -254,7 +254,10 @@ class Runner:
     def _claim(self, entries: list[Any]) -> list[Any]:
         with self.services.db.writer() as conn:
             ops = rows.claim_many(
-                conn, [(entry, self.executor.place(entry)) for entry in entries], self.owner, self.conf.lease
+                conn,
+                [(entry, self.executor.step_values(entry)) for entry in entries],
+                self.owner,
+                self.conf.lease,
             )
             if not self.may_claim():
                 raise errors.LostClaim(f'{len(ops)} operations are left to whoever works here now.')

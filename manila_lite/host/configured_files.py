@@ -27,8 +27,8 @@ def check(conf: cfg.ConfigOpts) -> None:
     :raises errors.BadConfig: this process is root's, and another user could replace one of them; the message is one line.
     """
     if ownership.applies():
-        for option, place in _places(conf):
-            ownership.check(place, option)
+        for option, path in _named_paths(conf):
+            ownership.check(path, option)
 
 
 def databases(url: str) -> list[Path]:
@@ -43,7 +43,7 @@ def databases(url: str) -> list[Path]:
 
 def find_flaws(conf: cfg.ConfigOpts) -> list[str]:
     """Return why a process of root would not start: each flaw once, with an option that it is in the way of."""
-    flaws = {ownership.find_flaw(place): option for option, place in reversed([*_places(conf)])}
+    flaws = {ownership.find_flaw(path): option for option, path in reversed([*_named_paths(conf)])}
     return [f'{option}: {flaw}' for flaw, option in reversed(flaws.items()) if flaw]
 
 
@@ -52,12 +52,12 @@ def check_backend(conf: cfg.ConfigOpts, name: str) -> None:
 
     :raises errors.BadConfig: see ``check``.
     """
-    for option, place in _named(conf[name], f'[{name}] '):
-        ownership.check(place, option)
+    for option, path in _named(conf[name], f'[{name}] '):
+        ownership.check(path, option)
     ownership.check_tree(Path(conf.state_path, name), 'state_path')
 
 
-def _places(conf: cfg.ConfigOpts) -> Iterator[tuple[str, Path]]:
+def _named_paths(conf: cfg.ConfigOpts) -> Iterator[tuple[str, Path]]:
     for file in getattr(conf, 'config_file', None) or ():
         yield 'configuration file', Path(file)
     for folder in conf.config_dirs:

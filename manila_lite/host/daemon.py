@@ -34,8 +34,8 @@ class Daemon:
         return {}
 
     @property
-    def mark(self) -> str | None:
-        """The mark that ``start`` recorded: how the daemon was started."""
+    def start_key(self) -> str | None:
+        """The key that ``start`` recorded: how the daemon was started."""
         return self._remembered().get('mark')
 
     def process(self) -> psutil.Process | None:
@@ -64,7 +64,7 @@ class Daemon:
             if self.process() is None and programs.is_ours(psutil.Process(pid), words[0], list(words).__eq__):
                 self._remember(pid, None)
 
-    def start(self, words: Sequence[str], log: Path, *, mark: str, env: Mapping[str, str]) -> None:
+    def start(self, words: Sequence[str], log: Path, *, start_key: str, env: Mapping[str, str]) -> None:
         """Start the daemon in a session of its own, so that the end of the share manager does not end it."""
         with log.open('ab') as out:
             self._child = subprocess.Popen(
@@ -76,11 +76,12 @@ class Daemon:
                 start_new_session=True,
                 env={**ENV, **env},
             )
-        self._remember(self._child.pid, mark)
+        self._remember(self._child.pid, start_key)
 
-    def _remember(self, pid: int, mark: str | None) -> None:
+    def _remember(self, pid: int, start_key: str | None) -> None:
         draft = self.record.with_suffix('.new')
-        draft.write_text(json.dumps({'pid': pid, 'birth': _birth(pid), 'mark': mark}))
+        # The release before reads the key under this name.
+        draft.write_text(json.dumps({'pid': pid, 'birth': _birth(pid), 'mark': start_key}))
         os.replace(draft, self.record)
 
     def stop(self, patience: float = 10.0) -> None:

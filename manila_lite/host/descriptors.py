@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def opened(place: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
+def opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
     """Have the place open inside the block. A new file can be read by its owner alone."""
-    fd = os.open(place, flags, 0o600)
+    fd = os.open(path, flags, 0o600)
     try:
         yield fd
     finally:

@@ -35,16 +35,16 @@ def remove(file: Path) -> None:
         sync(file.parent)
 
 
-def sync(place: Path) -> None:
+def sync(path: Path) -> None:
     """Write the content of a file, or the names in a directory, to the disk."""
-    with opened(place) as fd:
+    with opened(path) as fd:
         os.fsync(fd)
 
 
-def write_out(place: Path) -> None:
+def write_out(path: Path) -> None:
     """Have all of the file system at this path on disk, or at its server, before anything relies on a copy there: of a file
     that a host lost in a crash, the size may be right.
 
     :raises CommandFailed: it cannot be written.
     """
-    run('sync', '--file-system', str(place), seconds=WRITE_SECONDS)
+    run('sync', '--file-system', str(path), seconds=WRITE_SECONDS)

@@ -25,7 +25,7 @@ _IN_USE_SECONDS = 5
 class Mounted(NamedTuple):
     """An entry of the kernel's table of mounts."""
 
-    place: str
+    target: str
     source: str
 
 
@@ -48,7 +48,7 @@ def _plain(field: bytes) -> str:
 def is_mounted(path: Path) -> bool:
     """Say whether there is a mount at exactly this path. The path must be a real one, without links."""
     wanted = str(path)
-    return any(one.place == wanted for one in mounted())
+    return any(one.target == wanted for one in mounted())
 
 
 def mount(device: str, path: Path, *options: str, seconds: float = SECONDS) -> None:

@@ -20,16 +20,16 @@ def of_process(pid: int) -> Path:
     return Path(f'/proc/{pid}/ns/net')
 
 
-def inside(place: Path, do: Callable[[], T]) -> T:
+def inside(path: Path, do: Callable[[], T]) -> T:
     """Call a function within a namespace, in a thread that ends with the call; return the result.
 
     :raises OSError: the namespace cannot be entered, or the function raised it.
     """
 
     def call() -> T:
-        with opened(place) as fd:
+        with opened(path) as fd:
             if _libc.setns(fd, _CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), f'{place}: {os.strerror(ctypes.get_errno())}')
+                raise OSError(ctypes.get_errno(), f'{path}: {os.strerror(ctypes.get_errno())}')
         return do()
 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:

@@ -30,12 +30,12 @@ def applies() -> bool:
     return os.geteuid() == _ROOT
 
 
-def check(place: Path, option: str) -> None:
+def check(path: Path, option: str) -> None:
     """Check a file or directory, all directories above it, and links on the way. What is missing, root will make.
 
     :raises errors.BadConfig: this process is root's, and another user could replace it.
     """
-    if applies() and (flaw := find_flaw(place)):
+    if applies() and (flaw := find_flaw(path)):
         raise errors.BadConfig(f'{option}: {flaw}')
 
 
@@ -47,18 +47,18 @@ def check_tree(folder: Path, option: str) -> None:
     if not applies():
         return
     check(folder, option)
-    for place in _tree(folder, frozenset(one.place for one in mounts.mounted())):
+    for path in _tree(folder, frozenset(one.target for one in mounts.mounted())):
         with contextlib.suppress(FileNotFoundError):  # daemons work there
-            if (owner := os.lstat(place).st_uid) != _ROOT:
-                raise errors.BadConfig(f'{option}: {_belongs(place, owner)}')
+            if (owner := os.lstat(path).st_uid) != _ROOT:
+                raise errors.BadConfig(f'{option}: {_belongs(path, owner)}')
 
 
-def find_flaw(place: Path) -> str:
+def find_flaw(path: Path) -> str:
     """Return why root may not use the file or directory, or ''."""
     try:
-        steps = list(_steps(place.absolute()))
+        steps = list(_steps(path.absolute()))
     except OSError as bad:
-        return f'{place}: {bad.strerror}'
+        return f'{path}: {bad.strerror}'
     for step, about in steps:
         if about.st_uid != _ROOT:
             return _belongs(step, about.st_uid)
@@ -70,9 +70,9 @@ def find_flaw(place: Path) -> str:
     return ''
 
 
-def _belongs(place: Path, owner: int) -> str:
+def _belongs(path: Path, owner: int) -> str:
     return (
-        f'{place} belongs to {_name(owner)}, and root uses nothing that another user can change: give it to root with '
+        f'{path} belongs to {_name(owner)}, and root uses nothing that another user can change: give it to root with '
         f'chown, after a look at what is there {_WAY}'
     )
 
@@ -93,9 +93,9 @@ def _is_open(about: os.stat_result, *, last: bool) -> bool:
     return bool(others) and (last or not mode & stat.S_ISVTX)
 
 
-def _steps(place: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Yield the root directory, and what the kernel meets on its way to a path, with the targets of links."""
-    now, left, links = Path('/'), [*reversed(place.parts[1:])], 0
+    now, left, links = Path('/'), [*reversed(path.parts[1:])], 0
     yield now, os.lstat(now)
     while left:
         word = left.pop()

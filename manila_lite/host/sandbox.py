@@ -32,7 +32,7 @@ _CAGE = (
     '--cap-drop',
     'ALL',
     *(word for power in _POWERS for word in ('--cap-add', f'CAP_{power}')),
-    *(word for place in _LIBRARIES for word in ('--ro-bind-try', place, place)),
+    *(word for path in _LIBRARIES for word in ('--ro-bind-try', path, path)),
 )
 
 
@@ -43,15 +43,15 @@ def words(target: Path, program: str, *arguments: str, source: Path | None = Non
 
     :raises CommandFailed: the program is not installed.
     """
-    place = shutil.which(program, path=ENV['PATH'])
-    if place is None:
+    path = shutil.which(program, path=ENV['PATH'])
+    if path is None:
         raise CommandFailed(f'{program} is not installed')
     reads = ('--ro-bind', str(source), SOURCE) if source else ()
     return (
         *_CAGE,
         '--ro-bind',
-        place,
-        place,
+        path,
+        path,
         *reads,
         '--bind',
         str(target),
@@ -61,6 +61,6 @@ def words(target: Path, program: str, *arguments: str, source: Path | None = Non
         '--chdir',
         '/',
         '--',
-        place,
+        path,
         *arguments,
     )

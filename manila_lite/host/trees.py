@@ -17,31 +17,31 @@ _LONG = 1800
 _ALL = (sandbox.TARGET, '-xdev', '-mindepth', '1')
 
 
-def remove(place: Path) -> None:
+def remove(path: Path) -> None:
     """Delete the directory with everything in it, except for mounts.
 
     :raises CommandFailed: a client still creates files in it, or the file system refuses.
     """
-    if place.is_symlink() or not place.exists():
-        place.unlink(missing_ok=True)
+    if path.is_symlink() or not path.exists():
+        path.unlink(missing_ok=True)
         return
     for left in reversed(range(_TRIES)):
         try:
-            run(*sandbox.words(place, 'find', *_ALL, '-delete'), seconds=_PATIENCE)
-            place.rmdir()
+            run(*sandbox.words(path, 'find', *_ALL, '-delete'), seconds=_PATIENCE)
+            path.rmdir()
         except FileNotFoundError:
             return
         except (CommandFailed, OSError) as bad:
             # A directory that was moved during the search is found by the next one.
             if not left:
                 raise CommandFailed(
-                    f'{place} cannot be deleted: {str(bad).rpartition("-delete: ")[2]}'
+                    f'{path} cannot be deleted: {str(bad).rpartition("-delete: ")[2]}'
                 ) from bad
         else:
             return
 
 
-def untangled(place: Path) -> tuple[str, ...]:
+def untangled(path: Path) -> tuple[str, ...]:
     """Return the command that removes files from the directory that would break a copy into it.
 
     It leaves one name of a file with several: a copy to two of them would write to the same file twice. It removes
@@ -49,5 +49,5 @@ def untangled(place: Path) -> tuple[str, ...]:
     """
     deep = '?' * _LONG + '*'
     return sandbox.words(
-        place, 'find', *_ALL, '(', '-type', 'f', '-links', '+1', '-o', '-path', deep, ')', '-delete'
+        path, 'find', *_ALL, '(', '-type', 'f', '-links', '+1', '-o', '-path', deep, ')', '-delete'
     )

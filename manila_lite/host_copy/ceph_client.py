@@ -32,19 +32,21 @@ admin socket =
 """
 
 
-def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> None:
+def mount(location: str, folder: Path, level: str, auth_id: str, key: str) -> None:
     """Mount a path of a file system, which an export location names, with the options ``mounts.SAFE``.
 
     :raises CommandFailed: no file system of the cluster has it, or it cannot be mounted.
     """
     monitors, _, path = location.rpartition(':/')
-    place.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     conf_text = _CONF.format(
         monitors=monitors,
-        keyring=private_files.beside(place, 'keyring'),
+        keyring=private_files.beside(folder, 'keyring'),
         keeps_back=str(level == 'ro').lower(),
     )
-    with private_files.written(place, conf=conf_text, keyring=f'[client.{auth_id}]\n\tkey = {key}\n') as conf:
+    with private_files.written(
+        folder, conf=conf_text, keyring=f'[client.{auth_id}]\n\tkey = {key}\n'
+    ) as conf:
         words = ('--conf', str(conf), '--id', auth_id)
         listing = ('ceph', *words, '--connect-timeout', '30', '--format', 'json', 'fs', 'ls')
         names = [about['name'] for about in json.loads(run(*listing, seconds=_ASK_SECONDS))]
@@ -57,7 +59,7 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
                     name,
                     '-r',
                     f'/{path}',
-                    str(place),
+                    str(folder),
                     '-o',
                     f'{mounts.SAFE},{level}',
                     seconds=_MOUNT_SECONDS,
@@ -67,10 +69,10 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
                     raise
             else:
                 return
-    raise CommandFailed(f'{_PROGRAM} {place}: the cluster has no file system')
+    raise CommandFailed(f'{_PROGRAM} {folder}: the cluster has no file system')
 
 
-def snapshot(place: Path, name: str) -> Path:
+def snapshot(path: Path, name: str) -> Path:
     """Return the directory with the content of a snapshot of the subvolume that is mounted there. Only the cluster can make
     snapshots, so no client can put another directory in its place.
 
@@ -80,24 +82,24 @@ def snapshot(place: Path, name: str) -> Path:
     start = f'_{name}_'
     found = [
         one
-        for one in os.listdir(place / '.snap')
+        for one in os.listdir(path / '.snap')
         if one.startswith(start) and one.removeprefix(start).isdecimal()
     ]
     if len(found) != 1:
-        raise CommandFailed(f'{place}: there is no snapshot {name}')
-    return place / '.snap' / found[0]
+        raise CommandFailed(f'{path}: there is no snapshot {name}')
+    return path / '.snap' / found[0]
 
 
-def unmount(place: Path, seconds: float) -> None:
+def unmount(path: Path, seconds: float) -> None:
     """Unmount, and wait until everything is at the cluster.
 
     :raises CommandFailed: it is not in time; the program was killed.
     """
-    clients = list(programs.running(_PROGRAM, lambda words: str(place) in words))
-    mounts.unmount(place)
+    clients = list(programs.running(_PROGRAM, lambda words: str(path) in words))
+    mounts.unmount(path)
     late = psutil.wait_procs(clients, seconds)[1]
     for program in late:
         with contextlib.suppress(psutil.Error):
             program.kill()
     if late:
-        raise CommandFailed(f'{_PROGRAM} {place}: it did not end within {seconds:.0f} s')
+        raise CommandFailed(f'{_PROGRAM} {path}: it did not end within {seconds:.0f} s')

@@ -73,35 +73,35 @@ class Client:
         """
         raise NotImplementedError
 
-    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
+    def mount(self, side: Side, location: str, path: Path, level: str) -> None:
         """Mount the share.
 
         :raises CommandFailed: it cannot be mounted.
         """
         raise NotImplementedError
 
-    def content(self, side: Side, place: Path) -> Path:
+    def content(self, side: Side, path: Path) -> Path:
         """Return the directory with the content of the side, which is mounted there.
 
         :raises CommandFailed: there is none.
         """
-        return place
+        return path
 
-    def try_out(self, share: values.Share, location: str, place: Path) -> None:
+    def try_out(self, share: values.Share, location: str, path: Path) -> None:
         """Try to mount the share before it admits this host: all but its access rules is seen by that. Changes nothing there.
 
         :raises CommandFailed: it is not mounted; also because it does not admit this host yet.
         """
 
-    def settle(self, place: Path, seconds: float) -> None:
+    def settle(self, path: Path, seconds: float) -> None:
         """Have all written data at the server; it may be unmounted then.
 
         :raises CommandFailed: it is not in time.
         """
 
-    def unmount(self, place: Path) -> None:
+    def unmount(self, path: Path) -> None:
         """Unmount, and remove everything that a mount left."""
-        copies.unmount(place)
+        copies.unmount(path)
 
     def options(self, protocol: str, level: str, share: values.Share) -> str:
         """Return the options of mount(8). Those that are configured come last, so that they win. A snapshot is at the file
@@ -127,12 +127,12 @@ class Nfs(Client):
                 f'The host that copies has no route to {exports.server_of(location)} ({bad.strerror or bad}).'
             ) from None
 
-    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
-        copies.Copies.mount(location, place, 'nfs', self.options('nfs', level, side.share))
+    def mount(self, side: Side, location: str, path: Path, level: str) -> None:
+        copies.Copies.mount(location, path, 'nfs', self.options('nfs', level, side.share))
 
-    def try_out(self, share: values.Share, location: str, place: Path) -> None:
+    def try_out(self, share: values.Share, location: str, path: Path) -> None:
         copies.Copies.mount(
-            location, place, 'nfs', self.options('nfs', 'ro,retry=0', share), seconds=_TRY_SECONDS
+            location, path, 'nfs', self.options('nfs', 'ro,retry=0', share), seconds=_TRY_SECONDS
         )
 
 
@@ -147,28 +147,28 @@ class Ceph(Client):
     def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
         return (Admitted('cephx', f'move-{self._name}-{share.id}'),)
 
-    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
+    def mount(self, side: Side, location: str, path: Path, level: str) -> None:
         if side.key is None:
-            raise CommandFailed(f'{place}: the backend gave no key')
+            raise CommandFailed(f'{path}: the backend gave no key')
         [mine] = self.admitted(side.share)
-        self.unmount(place)
-        ceph_client.mount(location, place, level, mine.to, side.key)
+        self.unmount(path)
+        ceph_client.mount(location, path, level, mine.to, side.key)
 
-    def content(self, side: Side, place: Path) -> Path:
+    def content(self, side: Side, path: Path) -> Path:
         if side.snapshot is None:
-            return place
-        return ceph_client.snapshot(place, side.snapshot.provider_location or side.snapshot.id)
+            return path
+        return ceph_client.snapshot(path, side.snapshot.provider_location or side.snapshot.id)
 
-    def settle(self, place: Path, seconds: float) -> None:
+    def settle(self, path: Path, seconds: float) -> None:
         """Unmount with its program, whose end means that all is written."""
-        ceph_client.unmount(place, seconds)
+        ceph_client.unmount(path, seconds)
 
-    def unmount(self, place: Path) -> None:
+    def unmount(self, path: Path) -> None:
         """Unmount. Writes since ``settle`` may be lost."""
         with contextlib.suppress(CommandFailed):
-            ceph_client.unmount(place, _END_SECONDS)
-        private_files.forget(place)
-        copies.unmount(place)
+            ceph_client.unmount(path, _END_SECONDS)
+        private_files.forget(path)
+        copies.unmount(path)
 
 
 class Cifs(Client):
@@ -196,14 +196,14 @@ class Cifs(Client):
             )
         return (Admitted('user', user),)
 
-    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
-        self._mount(side.share, location, place, level)
+    def mount(self, side: Side, location: str, path: Path, level: str) -> None:
+        self._mount(side.share, location, path, level)
 
-    def try_out(self, share: values.Share, location: str, place: Path) -> None:
-        self._mount(share, location, place, 'ro', _TRY_SECONDS)
+    def try_out(self, share: values.Share, location: str, path: Path) -> None:
+        self._mount(share, location, path, 'ro', _TRY_SECONDS)
 
     def _mount(
-        self, share: values.Share, location: str, place: Path, level: str, seconds: float = SECONDS
+        self, share: values.Share, location: str, path: Path, level: str, seconds: float = SECONDS
     ) -> None:
         """Mount. Arguments can be read by every user of this host, so secrets are in a file meanwhile."""
         [mine] = self.admitted(share)
@@ -215,18 +215,18 @@ class Cifs(Client):
             else:
                 plain.append(word)
         with private_files.written(
-            place, credentials=''.join(f'{name}={value}\n' for name, value in secrets.items())
+            path, credentials=''.join(f'{name}={value}\n' for name, value in secrets.items())
         ) as file:
             words = (
                 plain
                 if any(word.startswith('credentials=') for word in plain)
                 else (*plain, f'credentials={file}')
             )
-            copies.Copies.mount(location.replace('\\', '/'), place, 'cifs', ','.join(words), seconds=seconds)
+            copies.Copies.mount(location.replace('\\', '/'), path, 'cifs', ','.join(words), seconds=seconds)
 
-    def unmount(self, place: Path) -> None:
-        private_files.forget(place)
-        copies.unmount(place)
+    def unmount(self, path: Path) -> None:
+        private_files.forget(path)
+        copies.unmount(path)
 
 
 #: The clients by protocol.

@@ -63,7 +63,7 @@ class Copies:
         #: Returns whether this process may work at the backend.
         self.may_run: Callable[[], bool] = lambda: True
 
-    def places(self, copy_id: str) -> tuple[Path, ...]:
+    def mount_points(self, copy_id: str) -> tuple[Path, ...]:
         """Return the mount points of a copy."""
         return (self.folder / copy_id,)
 
@@ -133,8 +133,8 @@ class Copies:
 
     def _release(self, copy_id: str) -> None:
         self._stop(copy_id)
-        for place in self.places(copy_id):
-            self.unmount(place)
+        for path in self.mount_points(copy_id):
+            self.unmount(path)
         self.release(copy_id)
 
     def _stop(self, copy_id: str) -> None:
@@ -143,7 +143,7 @@ class Copies:
             del self._running[copy_id]
 
     def _begin(self, copy_id: str, begin: Callable[[], rsync.Copy]) -> rsync.Copy:
-        end_others(self.places(copy_id))
+        end_others(self.mount_points(copy_id))
         try:
             copy = self._running[copy_id] = begin()
             copy.may_run = self.may_run
@@ -170,26 +170,26 @@ class Copies:
     # Mounts -----------------------------------------------------------------------------------
 
     @staticmethod
-    def mount(export: str, place: Path, proto: str, options: str, seconds: float = SECONDS) -> None:
+    def mount(export: str, path: Path, proto: str, options: str, seconds: float = SECONDS) -> None:
         """Mount the export, after an unmount: an old mount may be of a dead server or of another export.
 
         :raises CommandFailed: the mount failed; with the command and mount's message, but without secrets of the options.
         """
         words = ('-o', options) if options else ()
-        mounts.unmount(place)
+        mounts.unmount(path)
         try:
-            mounts.mount(export, place, '-t', proto, *words, seconds=seconds)
+            mounts.mount(export, path, '-t', proto, *words, seconds=seconds)
         except CommandFailed as bad:
             raise CommandFailed(_without_secrets(str(bad), options)) from None
 
-    def unmount(self, place: Path) -> None:
-        unmount(place)
+    def unmount(self, path: Path) -> None:
+        unmount(path)
 
 
-def unmount(place: Path) -> None:
-    mounts.unmount(place)
+def unmount(path: Path) -> None:
+    mounts.unmount(path)
     with contextlib.suppress(OSError):
-        place.rmdir()
+        path.rmdir()
 
 
 def _without_secrets(text: str, options: str) -> str:
@@ -201,11 +201,11 @@ def _without_secrets(text: str, options: str) -> str:
     return text
 
 
-def end_others(places: Iterable[Path]) -> None:
+def end_others(paths: Iterable[Path]) -> None:
     """Kill the copies of other processes of this host at these mount points: such a process may hang, and not know that this
     one has taken over. The mount of the copy would outlive an unmount, in its own namespace.
     """
-    mine = tuple(f'{place}/' for place in places)
+    mine = tuple(f'{path}/' for path in paths)
     for process in programs.running(
         sandbox.PROGRAM, lambda words: any(f'{word}/'.startswith(mine) for word in words)
     ):

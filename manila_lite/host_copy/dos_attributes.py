@@ -71,8 +71,8 @@ class CifsCopy(rsync.Copy):
             self._given = told
             self._have(self.target, _WRITE)
 
-    def _have(self, place: Path, words: tuple[str, ...], **where: Any) -> None:
-        limited = ('prlimit', f'--fsize={_MOST}', *sandbox.words(place, *words))
+    def _have(self, path: Path, words: tuple[str, ...], **where: Any) -> None:
+        limited = ('prlimit', f'--fsize={_MOST}', *sandbox.words(path, *words))
         status, said, _ = self._attend(self._begin(limited, **where))
         if status == _TOO_LONG:
             raise messages.TooMany(f'{words[0]}: more than {_MOST} bytes')

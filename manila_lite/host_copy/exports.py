@@ -62,18 +62,18 @@ def losses(source: Path) -> tuple[str, ...]:
     )
 
 
-def _has_acls_of_nfs4(place: Path) -> bool:
+def _has_acls_of_nfs4(path: Path) -> bool:
     """Say whether the mount has access control lists of NFSv4, which rsync cannot read."""
     try:
-        return bool(os.getxattr(place, 'system.nfs4_acl'))
+        return bool(os.getxattr(path, 'system.nfs4_acl'))
     except OSError:
         return False
 
 
-def shows_attributes(place: Path) -> bool:
+def shows_attributes(path: Path) -> bool:
     """Say whether the file system mounted there has extended attributes."""
     try:
-        os.getxattr(place, 'user.any')
+        os.getxattr(path, 'user.any')
     except OSError as bad:
         return bad.errno != errno.ENOTSUP
     return True

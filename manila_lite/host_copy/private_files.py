@@ -7,25 +7,25 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def written(place: Path, **texts: str) -> Iterator[Path]:
+def written(path: Path, **texts: str) -> Iterator[Path]:
     """Keep a file of each name, with its text, inside the block. Return the path of the first."""
-    place.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         for name, text in texts.items():
-            file = beside(place, name)
+            file = beside(path, name)
             file.unlink(missing_ok=True)
             file.touch(0o600)
             file.write_text(text)
-        yield beside(place, next(iter(texts)))
+        yield beside(path, next(iter(texts)))
     finally:
-        forget(place)
+        forget(path)
 
 
-def beside(place: Path, name: str) -> Path:
-    return place.with_name(f'{place.name}.{name}')
+def beside(path: Path, name: str) -> Path:
+    return path.with_name(f'{path.name}.{name}')
 
 
-def forget(place: Path) -> None:
+def forget(path: Path) -> None:
     """Delete the files; a process that was killed may have left them."""
-    for file in place.parent.glob(f'{place.name}.*'):
+    for file in path.parent.glob(f'{path.name}.*'):
         file.unlink(missing_ok=True)

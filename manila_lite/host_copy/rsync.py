@@ -237,9 +237,9 @@ class Sample(Copy):
             return chosen
         with self._begin(self._find, subprocess.DEVNULL) as process:
             for number, name in enumerate(_names(process.stdout)):
-                place = number if number < self._count else random.randrange(number + 1)
-                if place < self._count:
-                    chosen[place : place + 1] = [name]
+                index = number if number < self._count else random.randrange(number + 1)
+                if index < self._count:
+                    chosen[index : index + 1] = [name]
         if process.returncode:
             raise CommandFailed(f'find: exit status {process.returncode}')
         return chosen

@@ -77,7 +77,7 @@ class ShareMoves(Copies):
         """Return why this host cannot mount the share, or '', after it was tried. Nothing is changed at the share: that it does
         not admit this host yet is no objection.
         """
-        location, place = exports.location_of(source), self.places(source.id)[0]
+        location, path = exports.location_of(source), self.mount_points(source.id)[0]
         try:
             self._must_be_ours()
             if directory := self._directory(location):
@@ -87,15 +87,15 @@ class ShareMoves(Copies):
                     else f'data_node_local_exports: there is no directory {directory}.'
                 )
             with contextlib.ExitStack() as mounted:
-                mounted.callback(self.unmount, place)
-                self._client(source).try_out(source, location, place)
+                mounted.callback(self.unmount, path)
+                self._client(source).try_out(source, location, path)
         except errors.Final as bad:
             return str(bad)
         except CommandFailed as bad:
             if _CLOSED.search(str(bad)):
                 return ''
             LOG.warning('A mount was tried, since this host may have to copy the share: %s', bad)
-            return f'The host that copies cannot mount {location}: {_said(bad, place)}'
+            return f'The host that copies cannot mount {location}: {_said(bad, path)}'
         return ''
 
     def clients_of(self, share: values.Share) -> tuple[Admitted, ...]:
@@ -122,7 +122,7 @@ class ShareMoves(Copies):
 
     # Copying --------------------------------------------------------------------------------------
 
-    def places(self, copy_id: str) -> tuple[Path, Path]:
+    def mount_points(self, copy_id: str) -> tuple[Path, Path]:
         return self.folder / f'{copy_id}.from', self.folder / f'{copy_id}.to'
 
     def copy(self, source: Side, target: Side) -> rsync.Copy:
@@ -141,12 +141,12 @@ class ShareMoves(Copies):
         return self._run(
             source,
             target,
-            lambda *places: self._kind(self.places(target.share.id))(
-                *places,
+            lambda *paths: self._kind(self.mount_points(target.share.id))(
+                *paths,
                 how,
                 *rsync.at_rate(self._conf.data_copy_bandwidth_limit),
                 *self._ignored,
-                vet=not os.listdir(places[1]),
+                vet=not os.listdir(paths[1]),
                 at_most=rsync.apparent(source.share.size, self._conf.data_copy_apparent_ratio),
             ),
         )
@@ -157,7 +157,7 @@ class ShareMoves(Copies):
         """
         how = rsync.SAME_CONTENT if self._conf.check_hash else rsync.SAME
         return self._run(
-            source, target, lambda *places: rsync.Copy(*places, how, *rsync.COMPARE, *self._ignored)
+            source, target, lambda *paths: rsync.Copy(*paths, how, *rsync.COMPARE, *self._ignored)
         )
 
     def compare_some(self, source: Side, target: Side) -> rsync.Copy:
@@ -165,17 +165,17 @@ class ShareMoves(Copies):
         return self._run(
             source,
             target,
-            lambda *places: rsync.Sample(
-                *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample
+            lambda *paths: rsync.Sample(
+                *paths, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample
             ),
         )
 
     def write_out(self, move_id: str) -> None:
         """Do as ``durable.write_out``, for the copy."""
-        place = self.places(move_id)[1]
-        durable.write_out(place)
-        if client := self._mounted.get(place):
-            client.settle(place, durable.WRITE_SECONDS)
+        path = self.mount_points(move_id)[1]
+        durable.write_out(path)
+        if client := self._mounted.get(path):
+            client.settle(path, durable.WRITE_SECONDS)
 
     def losses(self, move_id: str) -> tuple[str, ...]:
         """Return which attributes of files the copy, which has begun, cannot have."""
@@ -188,27 +188,27 @@ class ShareMoves(Copies):
     def _ignored(self) -> tuple[str, ...]:
         return rsync.without(self._section.migration_ignore_files)
 
-    def _kind(self, places: tuple[Path, Path]) -> type[rsync.Copy]:
-        client = self._client_at(places)
+    def _kind(self, paths: tuple[Path, Path]) -> type[rsync.Copy]:
+        client = self._client_at(paths)
         return client.COPY if client else rsync.Copy
 
-    def _client_at(self, places: tuple[Path, Path]) -> Client | None:
+    def _client_at(self, paths: tuple[Path, Path]) -> Client | None:
         """Return the client that mounted a side, or None if this host has the directories of both."""
-        return next((self._mounted[place] for place in places if place in self._mounted), None)
+        return next((self._mounted[path] for path in paths if path in self._mounted), None)
 
     def _run(self, source: Side, target: Side, start: Callable[[Path, Path], rsync.Copy]) -> rsync.Copy:
         move_id = target.share.id
 
         def begin() -> rsync.Copy:
             self._must_be_ours()
-            places = self.places(move_id)
+            paths = self.mount_points(move_id)
             directories = self._directories(source, target)
             content = (
-                self._mount(source, places[0], 'ro', directories[0]),
-                self._mount(target, places[1], 'rw', directories[1]),
+                self._mount(source, paths[0], 'ro', directories[0]),
+                self._mount(target, paths[1], 'rw', directories[1]),
             )
-            client = self._client_at(places)
-            self._losses[move_id] = (*exports.losses(places[0]), *(client.UNSEEN if client else ()))
+            client = self._client_at(paths)
+            self._losses[move_id] = (*exports.losses(paths[0]), *(client.UNSEEN if client else ()))
             return start(*content)
 
         return self.poll(move_id, begin, self._explain)
@@ -233,15 +233,15 @@ class ShareMoves(Copies):
         if not self._conf.mount_tmp_location:
             return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for place in (self.folder, *self.folder.parents[:2]):
-            about = os.lstat(place)
+        for path in (self.folder, *self.folder.parents[:2]):
+            about = os.lstat(path)
             if (
                 not stat.S_ISDIR(about.st_mode)
                 or about.st_uid not in (0, os.geteuid())
                 or about.st_mode & 0o022
             ):
                 raise errors.Final(
-                    f'mount_tmp_location: other users could change {place}; name a directory that only root can '
+                    f'mount_tmp_location: other users could change {path}; name a directory that only root can '
                     'write to.'
                 )
 
@@ -254,35 +254,35 @@ class ShareMoves(Copies):
             else [''] * len(sides)
         )
 
-    def _mount(self, side: Side, place: Path, level: str, directory: str) -> Path:
+    def _mount(self, side: Side, path: Path, level: str, directory: str) -> Path:
         """Mount the share, or the directory behind its export if there is one. Return the directory with its content.
 
         :raises CannotMount: it cannot be mounted.
         """
         location, client = side.location, self._client(side.share)
-        self.unmount(place)
+        self.unmount(path)
         try:
             if directory:
-                self.mount(directory, place, 'none', f'bind,{level}')
+                self.mount(directory, path, 'none', f'bind,{level}')
             else:
-                self._mounted[place] = client
-                client.mount(side, location, place, level)
-            return client.content(side, place)
+                self._mounted[path] = client
+                client.mount(side, location, path, level)
+            return client.content(side, path)
         except CommandFailed as bad:
-            raise CannotMount(f'The host that copies cannot mount {location}: {_said(bad, place)}') from bad
+            raise CannotMount(f'The host that copies cannot mount {location}: {_said(bad, path)}') from bad
 
-    def unmount(self, place: Path) -> None:
+    def unmount(self, path: Path) -> None:
         """Unmount the path with the client that mounted it, or whichever it was: another process may have."""
-        if client := self._mounted.pop(place, None):
-            client.unmount(place)
+        if client := self._mounted.pop(path, None):
+            client.unmount(path)
             return
         for client in self._clients.values():
-            client.unmount(place)
+            client.unmount(path)
 
 
-def _said(bad: CommandFailed, place: Path) -> str:
+def _said(bad: CommandFailed, path: Path) -> str:
     """Return the message of mount, without its arguments."""
-    lines = str(bad).rpartition(f'{place}: ')[2].splitlines()
+    lines = str(bad).rpartition(f'{path}: ')[2].splitlines()
     return lines[0].rstrip('.') + '.' if lines else 'mount failed.'
 
 
@@ -291,7 +291,7 @@ def directory_of(location: str, local: Iterable[str]) -> str:
     begin with the same: the first directory that exists is meant, or else the first.
     """
     found = list(_directories(location, local))
-    return next((place for place in found if os.path.isdir(place)), found[0] if found else '')
+    return next((path for path in found if os.path.isdir(path)), found[0] if found else '')
 
 
 def _directories(location: str, local: Iterable[str]) -> Iterator[str]:

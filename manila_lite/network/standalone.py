@@ -60,7 +60,7 @@ _CHECK = fastjsonschema.compile(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Place:
+class _KnownSubnet:
     """A subnet of the file. ``ranges``: first and last address to allocate. ``projects`` None: for all projects.
 
     ``is_chosen``: the operator chose the ranges. ``is_default``: its network is for those of the projects who choose none.
@@ -81,8 +81,8 @@ class _Place:
             # An unmanaged server keeps its addresses at its backend, and nobody here knows them any more. In order, the next
             # server would get the same.
             begin = 0 if self.is_chosen else int.from_bytes(hashlib.sha256(owner.encode()).digest()) % size
-            for place in itertools.chain(range(begin, size), range(begin)):
-                text = str(first + place)
+            for offset in itertools.chain(range(begin, size), range(begin)):
+                text = str(first + offset)
                 if text not in taken and text != self.subnet.gateway:
                     yield text
 
@@ -94,16 +94,16 @@ class Standalone(NetworkPlugin):
 
     def __init__(self, conf: Any):
         self._file = conf.standalone_network.file
-        self._places = {place.subnet.neutron_subnet_id: place for place in self._read()}
+        self._known_subnets = {entry.subnet.neutron_subnet_id: entry for entry in self._read()}
 
-    def _read(self) -> list[_Place]:
+    def _read(self) -> list[_KnownSubnet]:
         if not self._file:
             return []
         try:
             with open(self._file, encoding='utf-8') as text:
                 content = yaml.safe_load(text)
             _CHECK(content)
-            return _places(content['networks'])
+            return _known_subnets(content['networks'])
         except fastjsonschema.JsonSchemaValueException as bad:
             raise self._bad(
                 f'{".".join(str(part) for part in bad.path[1:]) or "file"}: '
@@ -117,31 +117,33 @@ class Standalone(NetworkPlugin):
 
     def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
         visible = [
-            place for place in self._places.values() if place.projects is None or project_id in place.projects
+            entry
+            for entry in self._known_subnets.values()
+            if entry.projects is None or project_id in entry.projects
         ]
-        if not any(place.subnet.neutron_net_id == net_id for place in visible):
+        if not any(entry.subnet.neutron_net_id == net_id for entry in visible):
             raise errors.Invalid(f'neutron_net_id: network {net_id} is not known.', code='network_not_known')
-        for place in visible:
-            if (place.subnet.neutron_net_id, place.subnet.neutron_subnet_id) == (net_id, subnet_id):
-                return place.subnet
+        for entry in visible:
+            if (entry.subnet.neutron_net_id, entry.subnet.neutron_subnet_id) == (net_id, subnet_id):
+                return entry.subnet
         raise errors.Invalid(
             f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.', code='subnet_not_known'
         )
 
     def find_default(self, project_id: str | None) -> Subnet | None:
         """Return the first subnet of the default network of the project, or else of that of all projects."""
-        default = [place for place in self._places.values() if place.is_default]
-        own = [place for place in default if place.projects is not None and project_id in place.projects]
-        common = [place for place in default if place.projects is None]
-        return next((place.subnet for place in own + common), None)
+        default = [entry for entry in self._known_subnets.values() if entry.is_default]
+        own = [entry for entry in default if entry.projects is not None and project_id in entry.projects]
+        common = [entry for entry in default if entry.projects is None]
+        return next((entry.subnet for entry in own + common), None)
 
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
         """Return free addresses. Two owners seldom get the same one after the other."""
-        place = self._places.get(subnet.neutron_subnet_id)
-        if place is None:
+        entry = self._known_subnets.get(subnet.neutron_subnet_id)
+        if entry is None:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is no longer in the file of networks.')
         addresses = [
-            Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken), owner), count)
+            Address(text) for text in itertools.islice(entry.free_addresses(frozenset(taken), owner), count)
         ]
         if len(addresses) < count:
             raise errors.Final(
@@ -159,7 +161,7 @@ class Standalone(NetworkPlugin):
         """Do nothing: an address is free when the caller forgets it."""
 
 
-def _places(networks: list[dict[str, Any]]) -> list[_Place]:
+def _known_subnets(networks: list[dict[str, Any]]) -> list[_KnownSubnet]:
     """Return the subnets of all networks.
 
     :raises ValueError: an id is given twice, subnets overlap, two networks are the default one, or a subnet is wrong;
@@ -167,15 +169,15 @@ def _places(networks: list[dict[str, Any]]) -> list[_Place]:
     """
     _no_doubles('network', [network['id'] for network in networks])
     _one_default(network for network in networks if network.get('default'))
-    places = [_place(network, subnet) for network in networks for subnet in network['subnets']]
-    _no_doubles('subnet', [place.subnet.neutron_subnet_id for place in places])
-    for one, other in itertools.combinations(places, 2):
+    entries = [_known_subnet(network, subnet) for network in networks for subnet in network['subnets']]
+    _no_doubles('subnet', [entry.subnet.neutron_subnet_id for entry in entries])
+    for one, other in itertools.combinations(entries, 2):
         same = one.subnet.neutron_net_id == other.subnet.neutron_net_id
         if same and overlap(one.subnet.cidr, other.subnet.cidr):
             raise ValueError(
                 f'subnets {one.subnet.neutron_subnet_id} and {other.subnet.neutron_subnet_id} overlap'
             )
-    return places
+    return entries
 
 
 def _no_doubles(resource_type: str, ids: list[str]) -> None:
@@ -197,7 +199,7 @@ def _one_default(networks: Iterable[dict[str, Any]]) -> None:
             known[project] = network['id']
 
 
-def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
+def _known_subnet(network: dict[str, Any], subnet: dict[str, Any]) -> _KnownSubnet:
     try:
         cidr = ipaddress.ip_network(subnet['cidr'])
         gateway = subnet.get('gateway') and _inside(cidr, subnet['gateway'])
@@ -210,7 +212,7 @@ def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
     except ValueError as bad:
         raise ValueError(f'subnet {subnet["id"]}: {bad}') from None
     projects = network.get('projects')
-    return _Place(
+    return _KnownSubnet(
         Subnet(
             network['id'],
             subnet['id'],

@@ -27,7 +27,7 @@ class Files:
     def __init__(self, conf: cfg.ConfigOpts):
         self._conf = conf
         #: Files and directories that were there once: they are missed when they are away.
-        self._places: dict[str, Path] = {}
+        self._paths: dict[str, Path] = {}
 
     def texts(self, known: Mapping[Path, str] | None) -> dict[Path, str]:
         """Return the text of each file, in the order in which they count. ``known``: the texts of before, if any.
@@ -54,10 +54,10 @@ class Files:
         return found
 
     def _list(self) -> Iterator[Path]:
-        if file := self._place(self._conf.oslo_policy.policy_file):
+        if file := self._path_of(self._conf.oslo_policy.policy_file):
             yield file
         for name in self._conf.oslo_policy.policy_dirs:
-            if folder := self._place(name):
+            if folder := self._path_of(name):
                 try:
                     yield from sorted(
                         file
@@ -67,10 +67,10 @@ class Files:
                 except OSError as bad:
                     raise ValueError(f'{folder}: {bad.strerror}') from None
 
-    def _place(self, name: str) -> Path | None:
-        if name not in self._places and (found := self._conf.find_file(name)):
-            self._places[name] = Path(found)
-        return self._places.get(name)
+    def _path_of(self, name: str) -> Path | None:
+        if name not in self._paths and (found := self._conf.find_file(name)):
+            self._paths[name] = Path(found)
+        return self._paths.get(name)
 
 
 def parse(texts: Mapping[Path, str]) -> dict[str, Any]:

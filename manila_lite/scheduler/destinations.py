@@ -89,7 +89,7 @@ def candidates(
     there = [
         pool
         for pool in (scheduler.hosts.pools(conn) if pools is None else pools)
-        if data.to is None or data.to in pool.places
+        if data.to is None or data.to in pool.host_names
     ]
     if not there:
         raise errors.NoValidHost(f'{data.to} has not reported any pool.', detail='NO_VALID_HOST')

@@ -162,11 +162,11 @@ def _move(work: Work[Evacuate], row: Any, type_: str) -> str | None:
     """
     found, ctx = evacuation_targets.find(work, row, type_), _owner(work, row)
     refusal = found.refusal
-    if not found.places and found.any_backend:
+    if not found.targets and found.any_backend:
         refusal = _objection(ctx, row, type_, found.any_backend) or refusal
-    for place in found.places:
+    for target in found.targets:
         try:
-            (_plan if work.data.dry_run else _begin)(work, ctx, row, type_, place)
+            (_plan if work.data.dry_run else _begin)(work, ctx, row, type_, target)
         except errors.Busy as busy:
             raise errors.Again(_PAUSE) from busy
         except _REFUSALS as refused:
@@ -194,10 +194,10 @@ def _owner(work: Work[Evacuate], row: Any) -> context.RequestContext:
     return ctx
 
 
-def _wanted(work: Work[Evacuate], place: evacuation_targets.EvacuationTarget) -> dict[str, Any]:
+def _wanted(work: Work[Evacuate], target: evacuation_targets.EvacuationTarget) -> dict[str, Any]:
     return {
-        'host': place.to,
-        'preserve_snapshots': place.has_snapshots,
+        'host': target.to,
+        'preserve_snapshots': target.has_snapshots,
         'writable': work.data.writable,
         'nondisruptive': work.data.nondisruptive,
         **({'assist': migration_targets.MAY} if work.data.by_host else {}),
@@ -209,12 +209,14 @@ def _begin(
     ctx: context.RequestContext,
     row: Any,
     type_: str,
-    place: evacuation_targets.EvacuationTarget,
+    target: evacuation_targets.EvacuationTarget,
 ) -> None:
-    if place.must_be_writable:  # else the migration would wait for a backend that may never be up again
-        _ask(work, ctx, row, type_, place)
-    _REQUESTS[type_].start(ctx, row.id, {**_wanted(work, place), 'by_itself': True, 'evacuation': work.op.id})
-    _note(work, row, type_, place.to)
+    if target.must_be_writable:  # else the migration would wait for a backend that may never be up again
+        _ask(work, ctx, row, type_, target)
+    _REQUESTS[type_].start(
+        ctx, row.id, {**_wanted(work, target), 'by_itself': True, 'evacuation': work.op.id}
+    )
+    _note(work, row, type_, target.to)
 
 
 def _note(work: Work[Evacuate], row: Any, type_: str, to: str) -> None:
@@ -226,18 +228,18 @@ def _ask(
     ctx: context.RequestContext,
     row: Any,
     type_: str,
-    place: evacuation_targets.EvacuationTarget,
+    target: evacuation_targets.EvacuationTarget,
 ) -> Answer:
     """Return what the destination's backend supports for this move.
 
     :raises errors.Conflict: the move needs the backend that the resource leaves, and that is down.
     """
     requests = _REQUESTS[type_]
-    support: Answer = requests.try_out(ctx, row.id, _wanted(work, place))[1]
-    if place.must_be_writable and not support.writable:
+    support: Answer = requests.try_out(ctx, row.id, _wanted(work, target))[1]
+    if target.must_be_writable and not support.writable:
         raise errors.Conflict(
             f'{row.host} is down, and has to make access rules read-only before {row.id} is copied to '
-            f'{place.to}: start its share manager.'
+            f'{target.to}: start its share manager.'
         )
     return support
 
@@ -247,17 +249,17 @@ def _plan(
     ctx: context.RequestContext,
     row: Any,
     type_: str,
-    place: evacuation_targets.EvacuationTarget,
+    target: evacuation_targets.EvacuationTarget,
 ) -> None:
-    support = _ask(work, ctx, row, type_, place)
-    for pool, size in place.claims.items():
+    support = _ask(work, ctx, row, type_, target)
+    for pool, size in target.claims.items():
         work.data.claims[pool] = work.data.claims.get(pool, 0) + size
     if len(work.data.plan) < _KEPT:
         work.data.plan[row.id] = {
             'resource_type': type_,
             'project_id': row.project_id,
             'from': row.host,
-            'to': place.to,
+            'to': target.to,
             'shares': row.shares,
             'size': row.size,
             'writable': support.writable,

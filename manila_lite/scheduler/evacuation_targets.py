@@ -45,7 +45,7 @@ class EvacuationTarget:
 class Found:
     """The best destinations of a resource, and why others are none. ``any_backend``: one that may take resources, if any."""
 
-    places: list[EvacuationTarget]
+    targets: list[EvacuationTarget]
     refusal: str
     any_backend: str | None = None
 
@@ -137,10 +137,10 @@ def _allowed(conn: Connection, work: Work[Evacuate], row: Any) -> list[PoolState
     pools = [
         pool
         for pool in work.service.hosts.pools(conn)
-        if data.host not in pool.places
+        if data.host not in pool.host_names
         and pool.up
         and not pool.disabled
-        and (not data.to or any(place in pool.places for place in data.to))
+        and (not data.to or any(name in pool.host_names for name in data.to))
         and (data.any_zone or data.to or pool.availability_zone == zone)
     ]
     return [pool.promised(claimed_gb=pool.claimed_gb + data.claims.get(pool.host, 0)) for pool in pools]
@@ -149,9 +149,9 @@ def _allowed(conn: Connection, work: Work[Evacuate], row: Any) -> list[PoolState
 def _in_order(named: Iterable[str], pools: Iterable[PoolState], size: float) -> list[str]:
     """Return the backends of the pools, or the pools that are named as destinations, the one with most room first."""
     room: dict[str, float] = {}
-    only_pools = {place for place in named if '#' in place}
+    only_pools = {name for name in named if '#' in name}
     request = PlacementRequest(size=int(size))
     for pool in pools:
-        place = pool.host if pool.host in only_pools else pool.backend
-        room[place] = max(room.get(place, 0.0), headroom(request, pool))
-    return sorted(room, key=lambda place: (-room[place], place))
+        name = pool.host if pool.host in only_pools else pool.backend
+        room[name] = max(room.get(name, 0.0), headroom(request, pool))
+    return sorted(room, key=lambda name: (-room[name], name))

@@ -19,7 +19,7 @@ from manila_lite.engine.environment import REAL, Environment
 from manila_lite.scheduler.interface import PoolState
 from manila_lite.scheduler.placement import Groups
 
-#: Seconds until the marks are read again; sooner if reading is cheap: reading may take a fiftieth of the time.
+#: Seconds until the versions are read again; sooner if reading is cheap: reading may take a fiftieth of the time.
 _OLDEST = 1.0
 _LOOKS = 50
 #: Above this number of changed pools, all are read.
@@ -39,7 +39,7 @@ class Hosts:
         self._environment = environment
         self._lock = environment.lock()
         self._groups = Groups(())
-        self._marks: dict[str, tuple[Any, ...]] = {}
+        self._versions: dict[str, tuple[Any, ...]] = {}
         self._alive: dict[str, _Service] = {}
         self._read_at = self._good_until = -math.inf
 
@@ -53,7 +53,7 @@ class Hosts:
             now = self.now()
             if now >= self._good_until or self._read_at < not_before:
                 began = self._environment.thread_time()
-                self._look(conn)
+                self._refresh(conn)
                 self._read_at = now
                 self._good_until = now + min(_OLDEST, _LOOKS * (self._environment.thread_time() - began))
             return self._groups
@@ -62,39 +62,47 @@ class Hosts:
         """Count ``size`` GiB more as promised, and read the pool again soon: this scheduler's transaction may fail."""
         with self._lock:
             self._groups.replace(pool.promised(claimed_gb=pool.claimed_gb + size))
-            self._marks.pop(pool.host, None)
+            self._versions.pop(pool.host, None)
 
-    def _look(self, conn: Connection) -> None:
-        """Read the marks of all pools. Update pools with another mark, or another state of their service, than before;
+    def _refresh(self, conn: Connection) -> None:
+        """Read the versions of all pools. Update pools with another version, or another state of their service, than before;
         read those that reported anew in full.
         """
         alive = {
             row.host: _service(row, self._down_time, self._clocks) for row in services.list_backends(conn)
         }
         moved = {host for host, service in alive.items() if self._alive.get(host) != service}
-        marks = {mark[0]: mark for mark in services.list_pool_versions(conn) if mark[1] in alive}
-        changed = self._changed(marks, moved)
-        if changed or len(marks) != self._groups.count:
-            self._update(conn, marks, changed, alive)
-        self._alive, self._marks = alive, marks
+        versions = {
+            version[0]: version for version in services.list_pool_versions(conn) if version[1] in alive
+        }
+        changed = self._changed(versions, moved)
+        if changed or len(versions) != self._groups.count:
+            self._update(conn, versions, changed, alive)
+        self._alive, self._versions = alive, versions
 
-    def _changed(self, marks: dict[str, tuple[Any, ...]], moved: set[str]) -> list[tuple[Any, ...]]:
-        """Return marks that differ from those seen before, and the marks of backends that ``moved``."""
+    def _changed(self, versions: dict[str, tuple[Any, ...]], moved: set[str]) -> list[tuple[Any, ...]]:
+        """Return versions that differ from those seen before, and those of backends that ``moved``."""
         if moved:
-            return [mark for host, mark in marks.items() if self._marks.get(host) != mark or mark[1] in moved]
+            return [
+                version
+                for host, version in versions.items()
+                if self._versions.get(host) != version or version[1] in moved
+            ]
         # The same without a step of Python for each of ten thousand pools.
         return list(
-            itertools.compress(marks.values(), map(operator.ne, marks.values(), map(self._marks.get, marks)))
+            itertools.compress(
+                versions.values(), map(operator.ne, versions.values(), map(self._versions.get, versions))
+            )
         )
 
     def _update(
         self,
         conn: Connection,
-        marks: dict[str, tuple[Any, ...]],
+        versions: dict[str, tuple[Any, ...]],
         changed: list[tuple[Any, ...]],
         alive: dict[str, '_Service'],
     ) -> None:
-        """Bring pools up to date with their marks and services. Read pools that are new, or reported anew."""
+        """Bring pools up to date with their versions and services. Read pools that are new, or reported anew."""
         fresh: dict[str, PoolState] = {}
         unread = []
         for host, backend, generation, claimed, allocated, provisioned in changed:
@@ -110,13 +118,13 @@ class Hosts:
                     **alive[backend]._asdict(),
                 )
         for row in services.list_pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
-            if row.host in marks:
+            if row.host in versions:
                 fresh[row.host] = _state(row, alive[row.backend_host])
-        if len(marks) == self._groups.count and all(self._groups.fits(pool) for pool in fresh.values()):
+        if len(versions) == self._groups.count and all(self._groups.fits(pool) for pool in fresh.values()):
             for pool in fresh.values():
                 self._groups.replace(pool)
         else:
-            known = {pool.host: pool for pool in self._groups if pool.host in marks}
+            known = {pool.host: pool for pool in self._groups if pool.host in versions}
             self._groups = Groups((known | fresh).values())
 
 

@@ -20,7 +20,7 @@ from manila_lite.values import pools
 Value = TypeVar('Value')
 
 
-def places(host: str) -> tuple[str, str, str]:
+def host_names(host: str) -> tuple[str, str, str]:
     """Return the pool, the backend and the machine that a host string ``machine@backend#pool`` names."""
     backend = host.partition('#')[0]
     return host, backend, backend.partition('@')[0]
@@ -107,12 +107,12 @@ class PoolState:
     @property
     def backend(self) -> str:
         """The host string without the pool."""
-        return self.places[1]
+        return self.host_names[1]
 
     @functools.cached_property
-    def places(self) -> tuple[str, str, str]:
+    def host_names(self) -> tuple[str, str, str]:
         """The pool, its backend and its machine: the names that a hint may call it by."""
-        return places(self.host)
+        return host_names(self.host)
 
     @functools.cached_property
     def reported(self) -> Mapping[str, Any]:

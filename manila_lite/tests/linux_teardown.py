@@ -12,14 +12,14 @@ from manila_lite.host.commands import CommandFailed
 
 def tear_down(driver, *, remove_data=False):
     """Stop and unmount everything of the backend; with ``remove_data``, delete its data too."""
-    services = driver.services
-    services.protocol_servers.stop()
-    for folder in services.share_servers.folders():
-        with services.share_servers._lock(folder.name):
-            services.share_servers._halt(folder.name)
-    close(services.pool, remove_data=remove_data)
+    parts = driver.parts
+    parts.protocol_servers.stop()
+    for folder in parts.share_servers.folders():
+        with parts.share_servers._lock(folder.name):
+            parts.share_servers._halt(folder.name)
+    close(parts.pool, remove_data=remove_data)
     if remove_data:
-        shutil.rmtree(services.state, ignore_errors=True)
+        shutil.rmtree(parts.state_dir, ignore_errors=True)
 
 
 def close(pool, *, remove_data=False):

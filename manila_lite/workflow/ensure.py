@@ -31,8 +31,8 @@ def backend_and_pool(host: str, field: str = 'host') -> tuple[str, str | None]:
 
     :raises errors.Invalid: the name of the pool is empty.
     """
-    backend, mark, pool = host.partition('#')
-    if mark and not pool:
+    backend, separator, pool = host.partition('#')
+    if separator and not pool:
         raise errors.Invalid(f'{field}: {host} names no pool after the #.')
     return backend, pool or None
 

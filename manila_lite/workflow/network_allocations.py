@@ -24,7 +24,9 @@ DESCRIBED = (
 _KEPT = ('cidr', 'gateway', 'mtu', 'ip_version', 'network_type', 'segmentation_id')
 
 
-def place(network: Subnet | None, *, wanted: tuple[str | None, str | None] | None = None) -> dict[str, Any]:
+def network_values(
+    network: Subnet | None, *, wanted: tuple[str | None, str | None] | None = None
+) -> dict[str, Any]:
     """Return the fields of a subnet that say where it is; nulls without a network.
 
     ``wanted``: for a subnet in a default network, the ids of network and subnet that its user gave.
@@ -72,12 +74,12 @@ def reserve(
 
     :raises errors.Final: the subnet has too few free addresses.
     """
-    place = plugin_subnet(subnet, project_id)
+    network_values = plugin_subnet(subnet, project_id)
     taken = allocations.used_addresses(conn, subnet.neutron_subnet_id)
-    plugin.must_have_room(place, sum(needs.values()), taken=taken)
+    plugin.must_have_room(network_values, sum(needs.values()), taken=taken)
     new: list[dict[str, Any]] = []
     for server_id, count in needs.items():
-        addresses = plugin.allocate(place, count, taken=taken, owner=server_id)
+        addresses = plugin.allocate(network_values, count, taken=taken, owner=server_id)
         taken.update(address.ip_address for address in addresses)
         new.extend(row_of(server_id, subnet, address) for address in addresses)
     return not new or allocations.store(conn, new)

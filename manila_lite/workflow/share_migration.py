@@ -165,7 +165,7 @@ class ShareMigrations(Migrations[MigrateShare]):
         source, target = self._share(conn, share_id), second_instance(conn, data.target)
         left = what_is_left(source, target.host, self.snapshots(conn, share_id))
         self.settle(conn, work, self.migrate_verb, ok=True)
-        _change_places(conn, data, source, target)
+        _swap_instances(conn, data, source, target)
         shares.update(conn, share_id, **data.abilities)
         state = self.task_state_at_end(conn, work, {share_id: source.project_id}, left, share_id)
         self.set_task_state(conn, share_id, state)
@@ -187,7 +187,7 @@ def second_instance(conn: Connection, instance_id: str) -> Any:
     raise errors.Final(f'Share instance {instance_id} is gone.')
 
 
-def _change_places(conn: Connection, data: MigrateShare, source: Any, target: Any) -> None:
+def _swap_instances(conn: Connection, data: MigrateShare, source: Any, target: Any) -> None:
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
     shares.update_instance(conn, source.instance_id, is_secondary=True, cast_rules_to_readonly=False)

@@ -280,12 +280,12 @@ def _move_rules(conn: Connection, work: Work[MigrateServer], share_ids: list[str
     told = work.data.rules_at_target if work.data.by_host else work.data.moved.rules
     now = access.granted_rules(conn, share_ids)
     late = access.shares_with_pending_rules(conn, share_ids)
-    late |= {share_id for share_id in share_ids if marks(now.get(share_id, ())) != told.get(share_id)}
+    late |= {share_id for share_id in share_ids if rule_levels(now.get(share_id, ())) != told.get(share_id)}
     operations.supersede_many(conn, share_ids, (access.SYNC,))
     apply_rules_of(conn, work.ctx, sorted(late), work.op.host)
 
 
-def marks(rules: Iterable[Any]) -> list[list[str]]:
+def rule_levels(rules: Iterable[Any]) -> list[list[str]]:
     """Return the ids and levels of a set of access rules, to compare it with another."""
     return sorted([rule.id, rule.level] for rule in rules)
 

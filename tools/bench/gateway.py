@@ -50,20 +50,20 @@ def _driver(cluster: Ceph, port: int) -> Iterator[load.ShareDriver]:
         try:
             yield driver
         finally:
-            driver.services.protocol.gateway.stop()
+            driver.parts.protocol.gateway.stop()
             driver.shutdown()
 
 
 def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> None:
     """Add exports; measure each, and what they take in NFS-Ganesha together."""
-    server, subvolumes = driver.services.protocol.gateway.server, driver.services.subvolumes
+    server, subvolumes = driver.parts.protocol.gateway.server, driver.parts.subvolumes
     before = _size(server.process)
     shares = [_share(number) for number in range(count)]
     made = []
     for share in shares:
         subvolumes.ask('create', share.id, size=share.size << 30, mode='755', namespace_isolated=True)
         made.append(
-            report.seconds(partial(driver.services.protocol.apply, share, subvolumes.require(share), [_RULE]))
+            report.seconds(partial(driver.parts.protocol.apply, share, subvolumes.require(share), [_RULE]))
         )
     figures.add(f'an export added, of {count}', statistics.median(made) * 1e3, 'ms')
     figures.add('an export added, p99', report.percentile(made, 0.99) * 1e3, 'ms')
@@ -96,8 +96,8 @@ def _bandwidth(
     driver.update_access(share, [_RULE])
     client = nfs4.Client('127.0.0.1', port)
     root = client.walk('shares', share.id)
-    path = driver.services.subvolumes.require(share).path
-    answer = driver.services.subvolumes.ask(
+    path = driver.parts.subvolumes.require(share).path
+    answer = driver.parts.subvolumes.ask(
         'authorize', share.id, auth_id='bench', access_level='rw', tenant_id='bench'
     )
     mount = FuseMount(cluster, 'a', 'bench', str(answer), path)

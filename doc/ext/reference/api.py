@@ -9,37 +9,37 @@ from manila_lite.api import versions
 from manila_lite.api.framework.call import Call
 from manila_lite.api.framework.fields import Field, Many, One
 from manila_lite.api.http import openapi
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from reference import rst
 
 
 def lines() -> Iterator[str]:
     """Yield each call, by resource."""
-    for resource in dict.fromkeys(_resource(op) for op in OPS):
+    for resource in dict.fromkeys(_resource(call) for call in CALLS):
         yield from rst.heading(resource.replace('_', ' ').capitalize(), '-')
-        for op in OPS:
-            if _resource(op) == resource:
-                yield from _op(op)
+        for call in CALLS:
+            if _resource(call) == resource:
+                yield from _call(call)
 
 
-def _resource(op: Call) -> str:
-    return op.path.strip('/').split('/')[0].replace('-', '_')
+def _resource(call: Call) -> str:
+    return call.path.strip('/').split('/')[0].replace('-', '_')
 
 
-def _op(op: Call) -> Iterator[str]:
-    yield from rst.heading(f'{op.method} {op.path}{f" {op.action}" if op.action else ""}', '^')
-    yield from ((op.call.__doc__ or '').strip().partition('\n')[0], '')
+def _call(call: Call) -> Iterator[str]:
+    yield from rst.heading(f'{call.method} {call.path}{f" {call.action}" if call.action else ""}', '^')
+    yield from ((call.call.__doc__ or '').strip().partition('\n')[0], '')
     yield from rst.items(
         (
-            ('Microversions', _living(op)),
-            ('Policy', rst.code(op.policy)),
-            ('Names below 2.7', _old(op)),
-            ('Experimental', f'up to {op.experimental_until}' if op.experimental_until else ''),
-            ('Sent again', 'answered as before with the same ``Idempotency-Key``' if op.once else ''),
-            ('Answers', f'{op.ok}; or {", ".join(map(str, _refusals(op)))}'),
-            ('Query', _fields(op.query)),
-            ('Body', _body(op)),
-            ('Shows', _view(op)),
+            ('Microversions', _living(call)),
+            ('Policy', rst.code(call.policy)),
+            ('Names below 2.7', _old(call)),
+            ('Experimental', f'up to {call.experimental_until}' if call.experimental_until else ''),
+            ('Sent again', 'answered as before with the same ``Idempotency-Key``' if call.once else ''),
+            ('Answers', f'{call.ok}; or {", ".join(map(str, _refusals(call)))}'),
+            ('Query', _fields(call.query)),
+            ('Body', _body(call)),
+            ('Shows', _view(call)),
         )
     )
 
@@ -50,15 +50,15 @@ def _living(thing: Call | Field) -> str:
     return f'{thing.since} to {thing.until}'
 
 
-def _old(op: Call) -> str:
-    if versions.minor(op.since) >= versions.PLAIN_NAMES:
+def _old(call: Call) -> str:
+    if versions.minor(call.since) >= versions.PLAIN_NAMES:
         return ''
-    return rst.codes(filter(None, (op.old_path, op.action and op.action_at(versions.MIN))))
+    return rst.codes(filter(None, (call.old_path, call.action and call.action_at(versions.MIN))))
 
 
-def _refusals(op: Call) -> list[int]:
-    last = op.until and versions.minor(op.until)
-    return sorted(set(openapi.refusals(op, versions.MAX if last is None else last)))
+def _refusals(call: Call) -> list[int]:
+    last = call.until and versions.minor(call.until)
+    return sorted(set(openapi.refusals(call, versions.MAX if last is None else last)))
 
 
 def _fields(fields: Any) -> str:
@@ -76,16 +76,16 @@ def _field(field: Field) -> str:
     return rst.code(field.name) + (f' ({"; ".join(notes)})' if notes else '')
 
 
-def _body(op: Call) -> str:
-    if op.body is None:
-        return f'{rst.code(op.action)}: nothing' if op.action else ''
-    free = 'names and values' if op.body.free is not None else ''
-    return f'{rst.code(op.action or op.body.key)}: {_fields(op.body.fields) or free or "nothing"}'
+def _body(call: Call) -> str:
+    if call.body is None:
+        return f'{rst.code(call.action)}: nothing' if call.action else ''
+    free = 'names and values' if call.body.free is not None else ''
+    return f'{rst.code(call.action or call.body.key)}: {_fields(call.body.fields) or free or "nothing"}'
 
 
-def _view(op: Call) -> str:
-    if isinstance(op.view, (One, Many)):
-        key = op.view.view.key if isinstance(op.view, One) else op.view.view.plural
-        return f'{rst.code(key)}: {_fields(op.view.view.fields)}'
-    key = getattr(op.view, 'key', None)
+def _view(call: Call) -> str:
+    if isinstance(call.view, (One, Many)):
+        key = call.view.view.key if isinstance(call.view, One) else call.view.view.plural
+        return f'{rst.code(key)}: {_fields(call.view.view.fields)}'
+    key = getattr(call.view, 'key', None)
     return rst.code(key) if key else ''

@@ -15,21 +15,21 @@ _ONLY = {contract.V1: '``/v1.1`` only', contract.V2: '``/v2`` only'}
 
 def lines() -> Iterator[str]:
     """Yield each call, in the order of the contract."""
-    offered = [op for op in contract.OPS if not op.states]
-    for op in offered:
-        yield from rst.heading(f'{op.method} {op.path}', '-')
-        yield from ((op.call.__doc__ or '').strip().partition('\n')[0], '')
+    offered = [call for call in contract.CALLS if not call.states]
+    for call in offered:
+        yield from rst.heading(f'{call.method} {call.path}', '-')
+        yield from ((call.call.__doc__ or '').strip().partition('\n')[0], '')
         yield from rst.items(
             (
-                ('Policy', rst.code(op.policy)),
-                ('Answers', str(op.ok)),
-                ('Query', _fields(op.query)),
-                ('Body', _fields(op.body.fields) if op.body else ''),
-                ('Shows', _view(op)),
+                ('Policy', rst.code(call.policy)),
+                ('Answers', str(call.ok)),
+                ('Query', _fields(call.query)),
+                ('Body', _fields(call.body.fields) if call.body else ''),
+                ('Shows', _view(call)),
             )
         )
     yield from rst.heading('Not offered', '-')
-    yield f'These answer 501: {rst.codes(sorted({op.path for op in contract.OPS if op.states}))}.'
+    yield f'These answer 501: {rst.codes(sorted({call.path for call in contract.CALLS if call.states}))}.'
 
 
 def _fields(fields: Any) -> str:
@@ -43,8 +43,8 @@ def _field(field: Field) -> str:
     return rst.code(field.name) + (f' ({"; ".join(notes)})' if notes else '')
 
 
-def _view(op: Call) -> str:
-    if isinstance(op.view, (One, Many)):
-        key = op.view.view.key if isinstance(op.view, One) else op.view.view.plural
-        return f'{rst.code(key)}: {_fields(op.view.view.fields)}'
+def _view(call: Call) -> str:
+    if isinstance(call.view, (One, Many)):
+        key = call.view.view.key if isinstance(call.view, One) else call.view.view.plural
+        return f'{rst.code(key)}: {_fields(call.view.view.fields)}'
     return ''

@@ -50,7 +50,7 @@ class Standing:
         )
 
     def _pools(self, conn: Connection, known: dict[Any, Any]) -> tuple[dict[Any, Any], list[tuple[Any, Any]]]:
-        states = {mark[0]: tuple(mark) for mark in services.list_pool_versions(conn)}
+        states = {version[0]: tuple(version) for version in services.list_pool_versions(conn)}
         changed = [host for host, state in states.items() if known.get(host) != state]
         rows = services.list_pools(conn, changed) if changed else []
         return states, [(row.host, row) for row in rows if self._is_up(row)]

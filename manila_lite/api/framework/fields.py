@@ -162,13 +162,13 @@ def _by_position(
     ``layout`` names the values of a tuple. ``names`` are the keys: first those of the values in ``read``, then those of
     the columns. The function is compiled from source text: no other way is half as fast.
     """
-    places = {name: f'row_{place}' for place, name in enumerate(layout)}
+    places = {name: f'row_{index}' for index, name in enumerate(layout)}
     more = [f'more_{number}' for number in range(len(names) - len(read))]
     items = ', '.join(
         f'{name!r}: {value}'
         for name, value in zip(names, [*(places[name] for name in read), *more], strict=True)
     )
-    row = f'({" ".join(f"{place}," for place in places.values())}), {" ".join(f"{name}," for name in more)}'
+    row = f'({" ".join(f"{index}," for index in places.values())}), {" ".join(f"{name}," for name in more)}'
     made: Callable[..., list[dict[str, Any]]] = eval(  # noqa: S307 - our own names
         f'lambda rows, more: [{{{items}}} for {row} in zip(rows, *more)]'
     )

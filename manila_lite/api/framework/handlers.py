@@ -18,7 +18,7 @@ from manila_lite.api.request import Request
 class Part:
     """A part of a request, as an argument. ``place`` and ``name`` say which one; a test looks for it in the row."""
 
-    place: str
+    location: str
     name: str
     read: Callable[[Request], Any]
 

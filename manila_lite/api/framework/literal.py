@@ -38,14 +38,14 @@ def pairs(text: str) -> dict[Scalar, Scalar]:
     if not (len(inner) > 1 and inner[0] == '{' and inner[-1] == '}'):
         raise ValueError('is not in braces')
     known: dict[Scalar, Scalar] = {}
-    place, end = 1, len(inner) - 1
-    while pair := _PAIR.match(inner, place, end):
+    index, end = 1, len(inner) - 1
+    while pair := _PAIR.match(inner, index, end):
         if inner[pair.end()] != ',' and pair.end() != end:
             break
         known[_scalar(pair[1])] = _scalar(pair[2])
-        place = pair.end() + 1
-    if inner[place:end].strip(' \t\r\n'):
-        raise ValueError(f'cannot be read from character {place} on')
+        index = pair.end() + 1
+    if inner[index:end].strip(' \t\r\n'):
+        raise ValueError(f'cannot be read from character {index} on')
     return known
 
 

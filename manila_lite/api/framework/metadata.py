@@ -87,7 +87,7 @@ _ALL = Body('metadata', free=shapes.METADATA)
 _ITEM = Body('meta', free=shapes.METADATA, keys=('metadata',))
 
 
-def metadata_ops(
+def metadata_calls(
     path: str, calls: MetadataCalls, rules: str, *, since: str = '2.0', shown: Any = shapes.PAIRS
 ) -> list[Call]:
     """Return the six calls below ``path``. ``rules``: the names of three rules, with {} for get, update and delete."""

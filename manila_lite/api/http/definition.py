@@ -15,7 +15,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework.call import Call
 from manila_lite.api.http import discovery, faults
 from manila_lite.api.http.routes import Routes
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 
 #: Makes an answer of a status, a message, an error code and more headers.
 Reply = Callable[..., webob.Response]
@@ -46,7 +46,7 @@ class Definition:
     ``show``: formats a version for people. ``service_type``: the API's name in access rules of application credentials.
     """
 
-    ops: Sequence[Call]
+    calls: Sequence[Call]
     prefixes: tuple[str, ...] = ('v2',)
     version: Callable[[webob.Request], int] = _asked
     stamp: Callable[[webob.Response, int | None, webob.Request], webob.Response] = _stamp
@@ -60,7 +60,7 @@ class Definition:
     @functools.cached_property
     def routes(self) -> Routes:
         """The calls by path."""
-        return Routes(self.ops)
+        return Routes(self.calls)
 
     def fault(
         self, error: BaseException, special: tuple[tuple[type, int], ...] = (), *, administrator: bool = False
@@ -69,4 +69,4 @@ class Definition:
         return faults.response(error, special, self.reply, administrator=administrator)
 
 
-SHARE = Definition(OPS)
+SHARE = Definition(CALLS)

@@ -62,7 +62,7 @@ class Root:
             administrator, ignored = bool(req.ctx.is_admin), req.ignored
             response = self._dispatch(req)
         except Exception as error:
-            response = self.api.fault(error, getattr(error, 'op_states', ()), administrator=administrator)
+            response = self.api.fault(error, getattr(error, 'call_states', ()), administrator=administrator)
         if ignored:
             response.headers[unknown_fields.HEADER] = unknown_fields.header(ignored)
         return self.api.stamp(response, version, raw)
@@ -82,27 +82,27 @@ class Root:
                 code='no_such_path',
             )
         # All calls of a path have one template; only names of parameters may differ.
-        req.raw.environ[request_log.ROUTE] = f'/{req.prefix}{match.ops[0].path_at(req.version)}'
+        req.raw.environ[request_log.ROUTE] = f'/{req.prefix}{match.calls[0].path_at(req.version)}'
         req.params = match.params
         req.ctx.resource_uuid = next(
             (value for name, value in match.params.items() if name != 'project_id'), None
         )
         document = _document(req.raw)
-        op = self._choose(match, req, document)
+        call = self._choose(match, req, document)
         try:
             self._project(req)
-            if not any(map(req.may, op.rules(document))):
-                raise policy.PolicyNotAuthorized(op.policy, {}, {})
-            req.query = _query(op, req)
-            _may_look(op, req)
-            body = _body(op, req.version)
+            if not any(map(req.may, call.rules(document))):
+                raise policy.PolicyNotAuthorized(call.policy, {}, {})
+            req.query = _query(call, req)
+            _vet_filters(call, req)
+            body = _body(call, req.version)
             if body is not None:
                 req.body = body.parse(req.version, document, req.ignored)
-            if op.once and idempotency.HEADER in req.raw.headers:
-                return idempotency.answer(req, document, lambda: self._made(op, op.call, req))
-            return self._made(op, _retried(op.call), req)
+            if call.once and idempotency.HEADER in req.raw.headers:
+                return idempotency.answer(req, document, lambda: self._made(call, call.call, req))
+            return self._made(call, _retried(call.call), req)
         except Exception as error:
-            error.op_states = op.states  # type: ignore[attr-defined]  # read where it is answered
+            error.call_states = call.states  # type: ignore[attr-defined]  # read where it is answered
             raise
 
     def _parts(self, raw: webob.Request) -> list[str]:
@@ -123,36 +123,36 @@ class Root:
 
     def _choose(self, match: Match, req: Request, document: Any) -> Call:
         """Return the call of the path for the request's method and, for actions, the body's key."""
-        ops = [op for op in match.ops if op.method == req.raw.method]
-        if not ops and match.skipped:
+        calls = [call for call in match.calls if call.method == req.raw.method]
+        if not calls and match.skipped:
             raise errors.NotFound(
                 f'{req.raw.path_info} has no id before {match.skipped}.', code='no_such_path'
             )
-        if not ops:
+        if not calls:
             raise _WrongMethod(
                 f'{req.raw.method} is not allowed here; allowed: '
-                f'{", ".join(sorted({op.method for op in match.ops}))}.'
+                f'{", ".join(sorted({call.method for call in match.calls}))}.'
             )
         experimental = req.raw.headers.get(versions.EXPERIMENTAL_HEADER, '').lower() == 'true'
-        ops = [
-            op
-            for op in ops
+        calls = [
+            call
+            for call in calls
             if experimental
-            or not op.experimental_until
-            or req.version > versions.minor(op.experimental_until)
+            or not call.experimental_until
+            or req.version > versions.minor(call.experimental_until)
         ]
-        if not ops:
+        if not calls:
             raise errors.NotFound(
                 f'{req.raw.path_info} is experimental at {self.api.show(req.version)}; send the header '
                 f'{versions.EXPERIMENTAL_HEADER}: true.',
                 code='no_such_path',
             )
-        if ops[0].action is None:
-            return ops[0]
+        if calls[0].action is None:
+            return calls[0]
         keys = list(document) if isinstance(document, dict) else []
-        for op in ops:
-            if op.action_at(req.version) in keys:
-                return op
+        for call in calls:
+            if call.action_at(req.version) in keys:
+                return call
         if not keys:
             raise errors.Invalid('body: must be an object with one action as its key.')
         raise errors.NotFound(
@@ -160,10 +160,10 @@ class Root:
             code='no_such_action',
         )
 
-    def _made(self, op: Call, call: Callable[[Request], Any], req: Request) -> webob.Response:
+    def _made(self, offered: Call, call: Callable[[Request], Any], req: Request) -> webob.Response:
         answer = call(req)
         req.ctx.resource_uuid = req.ctx.resource_uuid or getattr(answer, 'id', None)
-        return self._show(op, req, answer)
+        return self._show(offered, req, answer)
 
     def _project(self, req: Request) -> None:
         given = req.params.get('project_id')
@@ -173,19 +173,21 @@ class Root:
             raise errors.Invalid(f'project_id: project {given} of the URL is not the project of the caller.')
         req.ctx.project_id = given
 
-    def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
+    def _show(self, call: Call, req: Request, answer: Any) -> webob.Response:
         if isinstance(answer, webob.Response):  # its body follows later
             return answer
-        idle = op.or_ok if answer is False else None
-        if op.view is None or idle:
-            response = webob.Response(status=idle or op.ok, content_type='application/json', charset='UTF-8')
+        idle = call.or_ok if answer is False else None
+        if call.view is None or idle:
+            response = webob.Response(
+                status=idle or call.ok, content_type='application/json', charset='UTF-8'
+            )
             response.headers.update(req.headers)
             return response
-        shown = op.view.render(answer, req)
+        shown = call.view.render(answer, req)
         if self.services.conf.api.response_validation:
-            _check_answer(op, req.version, shown)
+            _check_answer(call, req.version, shown)
         return webob.Response(
-            fields.encode(shown), status=op.ok, content_type='application/json', charset='UTF-8'
+            fields.encode(shown), status=call.ok, content_type='application/json', charset='UTF-8'
         )
 
 
@@ -229,12 +231,12 @@ def _must_be_short(raw: webob.Request, most: int) -> None:
         )
 
 
-def _query(op: Call, req: Request) -> dict[str, Any]:
+def _query(call: Call, req: Request) -> dict[str, Any]:
     """Return the parsed query parameters that the call knows.
 
     Others are ignored, as clients expect, unless the call is strict.
     """
-    known = _known(op, req.version)
+    known = _known(call, req.version)
     try:
         sent = list(req.raw.GET.items())
         most = req.ctx.conf.limits.filter_length
@@ -257,30 +259,30 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
                 if validate is not None:
                     _check_query(name, validate, value)
                 values[field.name] = value
-        if op.strict:
+        if call.strict:
             _check_names(known, sent)
         return values
     except UnicodeDecodeError:
         raise errors.Invalid('query: is not UTF-8.') from None
 
 
-def _may_look(op: Call, req: Request) -> None:
+def _vet_filters(call: Call, req: Request) -> None:
     """Refuse filters and sort keys on hidden fields: the rows, and their order, tell about their values.
 
     :raises errors.Forbidden: the caller does not see the field.
     :raises errors.Invalid: no field has the name of the sort key.
     """
-    if not isinstance(op.view, fields.Many):
+    if not isinstance(call.view, fields.Many):
         return
     for name, value in req.query.items():
         if value is not None and name not in _OF_PAGES:
-            _may_filter(req, op.view, _known(op, req.version)[name][0], value)
+            _may_filter(req, call.view, _known(call, req.version)[name][0], value)
     key = req.query.get('sort_key')
     if not key:
         return
-    rule = op.view.rule_of(key)
+    rule = call.view.rule_of(key)
     if rule and not req.may(rule):
-        if op.view.shows(key):
+        if call.view.shows(key):
             raise errors.Forbidden(f'sort_key: only administrators may sort by {key}.')
         raise paging.no_sort_key(key)
 
@@ -305,16 +307,16 @@ def _check_query(name: str, validate: Any, value: Any) -> None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _body(op: Call, version: int) -> Body | None:
+def _body(call: Call, version: int) -> Body | None:
     """Return the body of a call, always the same object: it keeps its validator, which takes 10 ms to make."""
-    return op.body_at(version)
+    return call.body_at(version)
 
 
 @functools.lru_cache(maxsize=4096)
-def _known(op: Call, version: int) -> dict[str, Any]:
+def _known(call: Call, version: int) -> dict[str, Any]:
     return {
         name: (field, fields.compiled(field.schema) if not _loose(field) else None)
-        for field in fields.fields_at(op.query, version)
+        for field in fields.fields_at(call.query, version)
         for name in (field.name, *field.aliases)
     }
 
@@ -325,15 +327,15 @@ def _loose(field: fields.Field) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _answer_schema(op: Call, version: int) -> Any:
-    assert op.view is not None  # it has an answer
-    return fields.compiled(op.view.schema(version))
+def _answer_schema(call: Call, version: int) -> Any:
+    assert call.view is not None  # it has an answer
+    return fields.compiled(call.view.schema(version))
 
 
-def _check_answer(op: Call, version: int, shown: Any) -> None:
+def _check_answer(call: Call, version: int, shown: Any) -> None:
     try:
-        _answer_schema(op, version)(orjson.loads(fields.encode(shown)))
+        _answer_schema(call, version)(orjson.loads(fields.encode(shown)))
     except fastjsonschema.JsonSchemaValueException as bad:
         raise RuntimeError(
-            f'{op.name} at {versions.show(version)} answers with what its schema forbids: {bad}'
+            f'{call.name} at {versions.show(version)} answers with what its schema forbids: {bad}'
         ) from bad

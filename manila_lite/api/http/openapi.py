@@ -15,7 +15,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import fields, unknown_fields
 from manila_lite.api.framework.call import Call
 from manila_lite.api.http import faults, idempotency
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 
 _JSON = 'application/json'
 #: Error statuses of every call; some calls have more.
@@ -59,8 +59,8 @@ def text(version: int) -> bytes:
 def document(version: int) -> dict[str, Any]:
     """Return the OpenAPI document of the API at a microversion (its minor number)."""
     paths: dict[str, dict[str, Any]] = {}
-    for (path, method), ops in _grouped(version).items():
-        paths.setdefault(path, {})[method.lower()] = _operation(ops, version)
+    for (path, method), calls in _grouped(version).items():
+        paths.setdefault(path, {})[method.lower()] = _operation(calls, version)
     return {
         'openapi': '3.1.0',
         'info': {
@@ -90,34 +90,34 @@ def document(version: int) -> dict[str, Any]:
 def _grouped(version: int) -> dict[tuple[str, str], list[Call]]:
     """Return the calls that exist at a version. The actions of a path form one group, every other call its own."""
     groups: dict[tuple[str, str], list[Call]] = {}
-    for op in OPS:
-        if op.lives(version):
-            groups.setdefault((op.path_at(version), op.method), []).append(op)
+    for call in CALLS:
+        if call.lives(version):
+            groups.setdefault((call.path_at(version), call.method), []).append(call)
     return groups
 
 
-def _operation(ops: list[Call], version: int) -> dict[str, Any]:
-    first = ops[0]
+def _operation(calls: list[Call], version: int) -> dict[str, Any]:
+    first = calls[0]
     resource_type = first.name.partition('.')[0]
     operation: dict[str, Any] = {
         'operationId': first.name
         if first.action is None
         else f'{first.path.strip("/").partition("/")[0]}.action',
-        'summary': '; '.join(dict.fromkeys(_summary(op) for op in ops)),
+        'summary': '; '.join(dict.fromkeys(_summary(call) for call in calls)),
         'tags': [resource_type],
-        'x-policies': sorted({op.policy for op in ops}),
+        'x-policies': sorted({call.policy for call in calls}),
         'parameters': [
             {'$ref': '#/components/parameters/version'},
             *_path(first.path_at(version)),
-            *_query(ops, version),
-            *([{'$ref': '#/components/parameters/once'}] if any(op.once for op in ops) else []),
+            *_query(calls, version),
+            *([{'$ref': '#/components/parameters/once'}] if any(call.once for call in calls) else []),
         ],
-        'responses': _responses(ops, version),
+        'responses': _responses(calls, version),
     }
     bodies = [
-        {**body.schema(version), 'description': _summary(op)}
-        for op in ops
-        if (body := op.body_at(version)) is not None
+        {**body.schema(version), 'description': _summary(call)}
+        for call in calls
+        if (body := call.body_at(version)) is not None
     ]
     if bodies:
         operation['requestBody'] = {
@@ -127,8 +127,8 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     return operation
 
 
-def _summary(op: Call) -> str:
-    return (op.call.__doc__ or op.name).strip().partition('\n')[0]
+def _summary(call: Call) -> str:
+    return (call.call.__doc__ or call.name).strip().partition('\n')[0]
 
 
 def _version_header(version: int) -> dict[str, Any]:
@@ -147,42 +147,42 @@ def _path(path: str) -> list[dict[str, Any]]:
     ]
 
 
-def _query(ops: list[Call], version: int) -> list[dict[str, Any]]:
+def _query(calls: list[Call], version: int) -> list[dict[str, Any]]:
     return [
         {'name': name, 'in': 'query', 'schema': field.schema}
-        for op in ops
-        for field in fields.fields_at(op.query, version)
+        for call in calls
+        for field in fields.fields_at(call.query, version)
         for name in (field.name, *field.aliases)
     ]
 
 
-def _responses(ops: list[Call], version: int) -> dict[str, Any]:
+def _responses(calls: list[Call], version: int) -> dict[str, Any]:
     responses: dict[str, Any] = {}
-    for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
-        views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
+    for status in sorted({status for call in calls for status in (call.ok, call.or_ok) if status}):
+        views = [call.view.schema(version) for call in calls if call.ok == status and call.view is not None]
         responses[str(status)] = {
             'description': 'Done.' if status != 202 else 'Begun.',
-            'headers': _headers(*(name for op in ops if op.ok == status for name in op.headers)),
+            'headers': _headers(*(name for call in calls if call.ok == status for name in call.headers)),
         }
         # If one action of the path has no answer, the answers of others cannot be required.
-        if views and all(op.view is not None for op in ops if op.ok == status):
+        if views and all(call.view is not None for call in calls if call.ok == status):
             responses[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
-            if any(op.streams for op in ops):
+            if any(call.streams for call in calls):
                 responses[str(status)]['content']['text/event-stream'] = {'schema': dict(_STREAM)}
-    for status in sorted({status for op in ops for status in refusals(op, version)}):
+    for status in sorted({status for call in calls for status in refusals(call, version)}):
         responses[str(status)] = {'$ref': '#/components/responses/error'}
     return responses
 
 
-def refusals(op: Call, version: int) -> Iterable[int]:
+def refusals(call: Call, version: int) -> Iterable[int]:
     """Yield the error statuses of the call, some of them twice."""
     yield from _ALWAYS
-    yield from (status for _, status in op.states)
-    if op.method != 'GET':
+    yield from (status for _, status in call.states)
+    if call.method != 'GET':
         yield from _OF_CHANGES
-    if op.once:
+    if call.once:
         yield faults.STATUS[errors.Unprocessable]
-    body = op.body_at(version)
+    body = call.body_at(version)
     if body is not None:
         yield from (415, faults.STATUS[body.missing])
 

@@ -72,8 +72,8 @@ def _stand_in(hashes: dict[str, str], user: str) -> str:
     if not hashes:
         return _NOBODY.format(_COST)
     texts = list(hashes.values())
-    place = int.from_bytes(hmac.digest(texts[0].encode(), user.encode(), 'sha256')[:8], 'big')
-    return _NOBODY.format(texts[place % len(texts)][4:6])
+    index = int.from_bytes(hmac.digest(texts[0].encode(), user.encode(), 'sha256')[:8], 'big')
+    return _NOBODY.format(texts[index % len(texts)][4:6])
 
 
 def _cause_of(bad: Exception) -> str:

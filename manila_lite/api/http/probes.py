@@ -17,7 +17,7 @@ class Probe:
     """
 
     def __init__(self, ask: Callable[[], str | None], away: str, holds: float, holds_bad: float = 1.0):
-        self._ask, self._away, self._holds, self._holds_bad = ask, away, holds, holds_bad
+        self._ask, self._away, self._known_for, self._holds_bad = ask, away, holds, holds_bad
         self._lock = threading.Lock()
         self._known: str | None = away
         self._until = 0.0  # of the monotonic clock
@@ -58,6 +58,6 @@ class Probe:
             known = self._away
         with self._lock:
             self._known, self._asked = known, True
-            self._until = time.monotonic() + (self._holds if known is None else self._holds_bad)
+            self._until = time.monotonic() + (self._known_for if known is None else self._holds_bad)
             self._under_way = None
         done.set()

@@ -41,7 +41,7 @@ class Notes:
         self._db, self._host = services.db, services.conf.host[:_NAME]
         self._slow = services.conf.api.slow_request or math.inf
         self._streams = frozenset(
-            f'/{prefix}{op.path}' for op in SHARE.ops if op.streams for prefix in SHARE.prefixes
+            f'/{prefix}{call.path}' for call in SHARE.calls if call.streams for prefix in SHARE.prefixes
         )
         self._lock = threading.Lock()
         self._unwritten = UnwrittenNotes()
@@ -140,4 +140,4 @@ def _find_path(environ: dict[str, Any]) -> str:
         match = SHARE.routes.find(parts, version) if prefix in SHARE.prefixes else None
     except Exception:  # the path, or the version, is none
         return metrics.OTHER
-    return f'/{prefix}{match.ops[0].path_at(version)}' if match else metrics.OTHER
+    return f'/{prefix}{match.calls[0].path_at(version)}' if match else metrics.OTHER

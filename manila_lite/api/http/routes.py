@@ -15,7 +15,7 @@ class _Node:
     fixed: dict[str, '_Node'] = dataclasses.field(default_factory=dict)
     wild: '_Node | None' = None
     wild_name: str = ''
-    ops: list[Call] = dataclasses.field(default_factory=list)
+    calls: list[Call] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Match:
     ``skipped``: the last part, if it also follows the id in other paths: some clients leave out an empty id.
     """
 
-    ops: tuple[Call, ...]
+    calls: tuple[Call, ...]
     params: dict[str, str]
     skipped: str | None = None
 
@@ -33,13 +33,13 @@ class Match:
 class Routes:
     """The contract as a tree; project ids in front of a path are optional at every version."""
 
-    def __init__(self, ops: Iterable[Call]):
+    def __init__(self, calls: Iterable[Call]):
         self._root = _Node()
-        for op in ops:
-            for path in {op.path, op.old_path or op.path}:
-                self._add(path, op)
+        for call in calls:
+            for path in {call.path, call.old_path or call.path}:
+                self._add(path, call)
 
-    def _add(self, path: str, op: Call) -> None:
+    def _add(self, path: str, call: Call) -> None:
         node = self._root
         for part in path.strip('/').split('/'):
             if part.startswith('{'):
@@ -48,7 +48,7 @@ class Routes:
                 node = node.wild
             else:
                 node = node.fixed.setdefault(part, _Node())
-        node.ops.append(op)
+        node.calls.append(call)
 
     def find(self, parts: list[str], version: int) -> Match | None:
         """Return the calls of a path (already split), or None."""
@@ -63,8 +63,8 @@ class Routes:
         params: dict[str, str] = {}
         node = self._root
         names: list[str] = []
-        for place, found in enumerate(parts):
-            part = '/'.join(parts[place:]) if node.wild_name == REST else found
+        for index, found in enumerate(parts):
+            part = '/'.join(parts[index:]) if node.wild_name == REST else found
             if part in node.fixed:
                 node = node.fixed[part]
             elif node.wild is not None and part:
@@ -75,8 +75,10 @@ class Routes:
             names.append(part)
             if REST in params:
                 break
-        ops = tuple(op for op in node.ops if op.lives(version) and _fits(op.path_at(version), names))
-        return Match(ops, params, names[-1] if names[-1] in node.fixed else None) if ops else None
+        calls = tuple(
+            call for call in node.calls if call.lives(version) and _fits(call.path_at(version), names)
+        )
+        return Match(calls, params, names[-1] if names[-1] in node.fixed else None) if calls else None
 
 
 def _fits(path: str, names: list[str]) -> bool:

@@ -157,7 +157,7 @@ _BUSY = ((errors.WrongState, 400),)
 _ACTION = '/shares/{share_id}/action'
 _RULE = '/share-access-rules/{access_id}'
 
-OPS = [
+CALLS = [
     Call(
         'POST',
         _ACTION,

@@ -17,7 +17,7 @@ ZONE = View(
     ),
 )
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/availability-zones',

@@ -38,4 +38,4 @@ QUERY = (
     Field('wait', {'type': 'integer', 'minimum': 0, 'maximum': MOST_WAIT}, parse=shapes.integer),
 )
 
-OPS = [Call('GET', '/events', index, 'events:index', EVENTS, query=QUERY, strict=True, streams=True)]
+CALLS = [Call('GET', '/events', index, 'events:index', EVENTS, query=QUERY, strict=True, streams=True)]

@@ -8,7 +8,7 @@ from manila_lite.actions import resource_locks
 from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import Call, Field, Many, One, View
-from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_calls
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
@@ -109,7 +109,7 @@ _ALL = '/shares/{share_id}/export_locations'
 _ONE = f'{_ALL}/{{export_location_id}}'
 _OF_INSTANCE = '/share_instances/{share_instance_id}/export_locations'
 
-OPS = [
+CALLS = [
     Call('GET', _ALL, index, 'share_export_location:index', Many(SUMMARY), since='2.9'),
     Call('GET', _ONE, show, 'share_export_location:show', One(EXPORT), since='2.9'),
     Call(
@@ -128,7 +128,7 @@ OPS = [
         One(EXPORT),
         since='2.9',
     ),
-    *metadata_ops(
+    *metadata_calls(
         _ONE,
         MetadataCalls(actions, ('share_id', 'export_location_id')),
         'share_export_location:{}_metadata',

@@ -21,7 +21,7 @@ def show(req: Request) -> NoReturn:
     raise errors.NotFound.of('extension', req.params['alias'])
 
 
-OPS = [
+CALLS = [
     Call(
         'GET', '/extensions', index, 'extension:index', Plain({'type': 'array', 'maxItems': 0}, 'extensions')
     ),

@@ -91,7 +91,7 @@ FILTERS = (
 )
 _WHICH = tuple(Field(name, shapes.TEXT, required=True) for name in ('what', 'id', 'state'))
 
-OPS = [
+CALLS = [
     Call('GET', '/findings', index, 'finding:index', Many(FINDING, paged=True), query=FILTERS, strict=True),
     Call(
         'POST',

@@ -59,4 +59,4 @@ class _Absolute(Plain):
         return shapes.document({str(self.key): shapes.document({'rate': rates, 'absolute': absolute})})
 
 
-OPS = [Call('GET', '/limits', show, 'limits:index', _Absolute(shapes.INTEGER, 'limits'))]
+CALLS = [Call('GET', '/limits', show, 'limits:index', _Absolute(shapes.INTEGER, 'limits'))]

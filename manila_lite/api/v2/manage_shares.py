@@ -87,7 +87,7 @@ _UNMANAGE_PLAIN = act(
     on_servers=False,
 )
 
-OPS = [
+CALLS = [
     Call(
         'POST',
         '/shares/manage',

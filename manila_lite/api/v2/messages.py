@@ -107,7 +107,7 @@ FILTERS = (
     *PAGE,
 )
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/messages',

@@ -143,7 +143,7 @@ FILTERS = (
     *PAGE,
 )
 
-OPS = [
+CALLS = [
     Call('GET', '/operations', index, 'operation:index', Many(OPERATION, paged=True), query=FILTERS),
     Call(
         'GET',

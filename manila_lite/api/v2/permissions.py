@@ -18,7 +18,7 @@ def index(req: Request) -> dict[str, bool]:
     }
 
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/permissions',

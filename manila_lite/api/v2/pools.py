@@ -53,7 +53,7 @@ FILTERS = (
     Field('share_type', {'type': 'string', 'maxLength': 255}, since='2.23'),
 )
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/scheduler-stats/pools',

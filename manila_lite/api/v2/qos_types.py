@@ -58,7 +58,7 @@ _ALL, _ONE = '/qos-types', '/qos-types/{qos_type_id}'
 _KEY = f'{_ONE}/specs/{{key}}'
 _SINCE = '2.94'
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         _ALL,

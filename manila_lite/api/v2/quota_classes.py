@@ -34,7 +34,7 @@ _BODY = Body(
 _SET = '/quota-class-sets/{class_name}'
 _OLD = '/os-quota-class-sets/{class_name}'
 
-OPS = [
+CALLS = [
     Call('GET', _SET, show, 'quota_class_set:show', Limits(shapes.INTEGER, 'quota_class_set'), old_path=_OLD),
     Call(
         'PUT',

@@ -163,7 +163,7 @@ _BODY = Body(
 _SET = '/quota-sets/{quota_project_id}'
 _OLD = '/os-quota-sets/{quota_project_id}'
 
-OPS = [
+CALLS = [
     Call(
         'GET', _SET, show, 'quota_set:show', Limits(shapes.INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD
     ),

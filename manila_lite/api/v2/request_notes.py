@@ -33,7 +33,7 @@ FILTERS = (
     *(field for field in PAGE if field.name in ('limit', 'offset')),
 )
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/request-notes',

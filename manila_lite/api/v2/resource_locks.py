@@ -77,7 +77,7 @@ FILTERS = (
 
 _LOCK = '/resource-locks/{resource_lock_id}'
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/resource-locks',

@@ -103,7 +103,7 @@ FILTERS = (
 
 _SCHEDULE = '/schedules/{schedule_id}'
 
-OPS = [
+CALLS = [
     Call('GET', '/schedules', index, 'schedule:get_all', Many(SCHEDULE, paged=True), query=FILTERS),
     Call(
         'POST',

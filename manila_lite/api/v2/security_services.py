@@ -111,7 +111,7 @@ FILTERS = (
 
 _ONE = '/security-services/{security_service_id}'
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/security-services',

@@ -125,7 +125,7 @@ _OFF = (
 )
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
-OPS = [
+CALLS = [
     Call('GET', '/services', index, 'service:index', Many(SERVICE), old_path='/os-services', query=FILTERS),
     Call(
         'PUT',

@@ -108,12 +108,12 @@ _BUSY = ((errors.WrongState, 400),)
 _ACTION = f'{_ONE}/action'
 
 
-def _op(*args: Any, since: str = '2.80', **more: Any) -> Call:
+def _call(*args: Any, since: str = '2.80', **more: Any) -> Call:
     return Call(*args, since=since, experimental_until='2.99', **more)  # type: ignore[misc]
 
 
-OPS = [
-    _op(
+CALLS = [
+    _call(
         'GET',
         '/share-backups',
         listing(
@@ -126,7 +126,7 @@ OPS = [
         Many(SUMMARY, counted=True, paged=True, beside=BACKUP.fields),
         query=FILTERS,
     ),
-    _op(
+    _call(
         'GET',
         '/share-backups/detail',
         listing(
@@ -140,14 +140,14 @@ OPS = [
         Many(BACKUP, counted=True, paged=True),
         query=FILTERS,
     ),
-    _op(
+    _call(
         'GET',
         _ONE,
         read('Show one share backup.', share_backups.get, CTX, path('backup_id'), name='show'),
         'share_backup:get',
         One(BACKUP),
     ),
-    _op(
+    _call(
         'POST',
         '/share-backups',
         act('Back up a share.', actions.create, BODY),
@@ -158,7 +158,7 @@ OPS = [
         states=_BUSY,
         body=Body('share_backup', CREATE, missing=errors.Unprocessable),
     ),
-    _op(
+    _call(
         'PUT',
         _ONE,
         act('Change the name or description of a share backup.', actions.update, path('backup_id'), BODY),
@@ -166,7 +166,7 @@ OPS = [
         One(BACKUP),
         body=Body('share_backup', _NAMES, missing=errors.Unprocessable),
     ),
-    _op(
+    _call(
         'DELETE',
         _ONE,
         act('Delete a share backup.', actions.delete, path('backup_id')),
@@ -174,7 +174,7 @@ OPS = [
         ok=202,
         states=_BUSY,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act('Restore a backup to its share.', actions.restore, path('backup_id'), then=_restored),
@@ -186,7 +186,7 @@ OPS = [
         states=_BUSY,
         body=_TO_ITS_SHARE,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         restore_to,
@@ -198,7 +198,7 @@ OPS = [
         states=_BUSY,
         body=_TO_ANY_SHARE,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act('Set the status of a share backup.', actions.reset_status, path('backup_id'), field('status')),

@@ -8,7 +8,7 @@ from manila_lite.api.framework.handlers import act, path
 
 _ACTION = '/shares/{share_id}/action'
 
-OPS = [
+CALLS = [
     Call(
         'POST',
         _ACTION,

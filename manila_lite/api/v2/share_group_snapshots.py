@@ -9,7 +9,7 @@ from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import Body, Field, Many, One, Plain, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
 from manila_lite.api.request import Request
-from manila_lite.api.v2.share_group_types import group_op as _op
+from manila_lite.api.v2.share_group_types import group_call as _call
 from manila_lite.api.v2.share_groups import COMMON_FILTERS
 from manila_lite.db.queries import share_group_snapshots
 
@@ -112,8 +112,8 @@ _ONE = '/share-group-snapshots/{share_group_snapshot_id}'
 _ACTION = f'{_ONE}/action'
 _MISSING = errors.Unprocessable
 
-OPS = [
-    _op(
+CALLS = [
+    _call(
         'GET',
         '/share-group-snapshots',
         listing(
@@ -125,7 +125,7 @@ OPS = [
         Many(SUMMARY, paged=True, beside=_BESIDE),
         query=FILTERS,
     ),
-    _op(
+    _call(
         'GET',
         '/share-group-snapshots/detail',
         listing(
@@ -139,15 +139,15 @@ OPS = [
         Many(SNAPSHOT, paged=True, beside=_BESIDE),
         query=FILTERS,
     ),
-    _op('GET', _ONE, _SHOW, 'share_group_snapshot:get', One(SNAPSHOT)),
-    _op(
+    _call('GET', _ONE, _SHOW, 'share_group_snapshot:get', One(SNAPSHOT)),
+    _call(
         'GET',
         f'{_ONE}/members',
         members,
         'share_group_snapshot:get',
         Plain(MEMBERS, 'share_group_snapshot_members'),
     ),
-    _op(
+    _call(
         'POST',
         '/share-group-snapshots',
         act('Take a snapshot of a share group.', actions.create, BODY, then=loaded(_load)),
@@ -157,7 +157,7 @@ OPS = [
         body=Body('share_group_snapshot', CREATE, missing=_MISSING),
         once=True,
     ),
-    _op(
+    _call(
         'PUT',
         _ONE,
         act(
@@ -171,14 +171,14 @@ OPS = [
         One(SNAPSHOT),
         body=Body('share_group_snapshot', _NAMES, missing=_MISSING),
     ),
-    _op(
+    _call(
         'DELETE',
         _ONE,
         act('Delete a share group snapshot.', actions.delete, path('share_group_snapshot_id')),
         'share_group_snapshot:delete',
         ok=202,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(
@@ -192,7 +192,7 @@ OPS = [
         ok=202,
         action='force_delete',
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(

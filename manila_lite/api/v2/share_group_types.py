@@ -80,13 +80,13 @@ def _project(action: str) -> Body:
     return Body(action, (Field('project', shapes.TEXT, required=True),))
 
 
-def group_op(*args: Any, **more: Any) -> Call:
+def group_call(*args: Any, **more: Any) -> Call:
     """Return a call for share groups, which was experimental at first."""
     return Call(*args, since='2.31', experimental_until='2.54', **more)  # type: ignore[misc]
 
 
-OPS = [
-    group_op(
+CALLS = [
+    group_call(
         'GET',
         '/share-group-types',
         TYPES.named('index'),
@@ -94,11 +94,11 @@ OPS = [
         Many(TYPE),
         query=_FILTERS,
     ),
-    group_op(
+    group_call(
         'GET', '/share-group-types/default', TYPES.named('default'), 'share_group_type:default', One(TYPE)
     ),
-    group_op('GET', _ONE, TYPES.named('show'), 'share_group_type:get', One(TYPE)),
-    group_op(
+    group_call('GET', _ONE, TYPES.named('show'), 'share_group_type:get', One(TYPE)),
+    group_call(
         'POST',
         '/share-group-types',
         act('Create a share group type.', actions.create, BODY),
@@ -106,21 +106,21 @@ OPS = [
         One(TYPE),
         body=_CREATE,
     ),
-    group_op(
+    group_call(
         'DELETE',
         _ONE,
         act('Delete a share group type.', actions.delete, path('share_group_type_id')),
         'share_group_type:delete',
         ok=204,
     ),
-    group_op(
+    group_call(
         'GET',
         f'{_ONE}/access',
         TYPES.named('list_access'),
         'share_group_type:list_project_access',
         Plain(_ACCESS, 'share_group_type_access'),
     ),
-    group_op(
+    group_call(
         'POST',
         _ACTION,
         TYPES.named('add_access'),
@@ -129,7 +129,7 @@ OPS = [
         action='addProjectAccess',
         body=_project('addProjectAccess'),
     ),
-    group_op(
+    group_call(
         'POST',
         _ACTION,
         TYPES.named('remove_access'),
@@ -138,14 +138,14 @@ OPS = [
         action='removeProjectAccess',
         body=_project('removeProjectAccess'),
     ),
-    group_op(
+    group_call(
         'GET',
         f'{_ONE}/group-specs',
         SPECS.named('get_specs'),
         'share_group_types_spec:index',
         Plain(shapes.PAIRS, 'group_specs'),
     ),
-    group_op(
+    group_call(
         'POST',
         f'{_ONE}/group-specs',
         SPECS.named('set_specs'),
@@ -153,8 +153,8 @@ OPS = [
         Plain(shapes.PAIRS, 'group_specs'),
         body=Body('group_specs', free=_SPECS),
     ),
-    group_op('GET', _KEY, SPECS.named('get_spec'), 'share_group_types_spec:show', Plain(shapes.PAIRS)),
-    group_op(
+    group_call('GET', _KEY, SPECS.named('get_spec'), 'share_group_types_spec:show', Plain(shapes.PAIRS)),
+    group_call(
         'PUT',
         _KEY,
         SPECS.named('set_spec'),
@@ -162,7 +162,7 @@ OPS = [
         Plain(shapes.PAIRS),
         body=Bare('body', free=_SPECS),
     ),
-    group_op(
+    group_call(
         'DELETE',
         _KEY,
         act(

@@ -6,7 +6,7 @@ from manila_lite.actions import share_groups as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
-from manila_lite.api.v2.share_group_types import group_op as _op
+from manila_lite.api.v2.share_group_types import group_call as _call
 from manila_lite.db.queries import share_groups
 
 _load = related.loader('share_types', share_groups.share_types_of)
@@ -76,8 +76,8 @@ _ONE = '/share-groups/{share_group_id}'
 _ACTION = f'{_ONE}/action'
 _MISSING = errors.Unprocessable
 
-OPS = [
-    _op(
+CALLS = [
+    _call(
         'GET',
         '/share-groups',
         listing(
@@ -87,7 +87,7 @@ OPS = [
         Many(SUMMARY, paged=True, beside=GROUP.fields),
         query=FILTERS,
     ),
-    _op(
+    _call(
         'GET',
         '/share-groups/detail',
         listing(
@@ -101,14 +101,14 @@ OPS = [
         Many(GROUP, paged=True),
         query=FILTERS,
     ),
-    _op(
+    _call(
         'GET',
         _ONE,
         read('Show one share group.', share_groups.get, CTX, path('share_group_id'), name='show', load=_load),
         'share_group:get',
         One(GROUP),
     ),
-    _op(
+    _call(
         'POST',
         '/share-groups',
         act('Create a share group.', actions.create, BODY, then=loaded(_load)),
@@ -118,7 +118,7 @@ OPS = [
         once=True,
         body=Body('share_group', CREATE, missing=_MISSING),
     ),
-    _op(
+    _call(
         'PUT',
         _ONE,
         act(
@@ -132,14 +132,14 @@ OPS = [
         One(GROUP),
         body=Body('share_group', _NAMES, missing=_MISSING),
     ),
-    _op(
+    _call(
         'DELETE',
         _ONE,
         act('Delete a share group.', actions.delete, path('share_group_id')),
         'share_group:delete',
         ok=202,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(
@@ -153,7 +153,7 @@ OPS = [
         ok=202,
         action='force_delete',
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(

@@ -119,7 +119,7 @@ FILTERS = (
 
 _ONE = '/share_instances/{share_instance_id}'
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/share_instances',

@@ -50,7 +50,7 @@ _PROGRESS_WITH_DETAILS = act(
     then=_with_details,
 )
 
-OPS = [
+CALLS = [
     Call(
         'POST',
         _ACTION,

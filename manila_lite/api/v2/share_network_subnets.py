@@ -10,7 +10,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, act, path, since, with_pairs
-from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_calls
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
@@ -112,7 +112,7 @@ CREATE = (
 _ALL = '/share-networks/{share_network_id}/subnets'
 _ONE = f'{_ALL}/{{share_network_subnet_id}}'
 
-OPS = [
+CALLS = [
     Call('GET', _ALL, index, 'share_network_subnet:index', Many(SUBNET), since='2.51'),
     Call('GET', _ONE, show, 'share_network_subnet:show', One(SUBNET), since='2.51'),
     Call(
@@ -144,7 +144,7 @@ OPS = [
         ok=202,
         since='2.51',
     ),
-    *metadata_ops(
+    *metadata_calls(
         _ONE,
         MetadataCalls(
             share_network_subnet_metadata.METADATA,

@@ -201,7 +201,7 @@ _SERVICE_ANSWER = {
     'properties': {**_ANSWERS, 'requested_operation': _REQUESTED},
 }
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/share-networks',

@@ -8,7 +8,7 @@ from manila_lite.actions import share_replicas as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, path, read, with_pairs
-from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_calls
 from manila_lite.api.request import Request
 from manila_lite.api.v2.export_locations import metadata_of, show_all, show_one
 from manila_lite.db import models
@@ -166,12 +166,12 @@ _EXPORTS = f'{_ONE}/export-locations'
 _BUSY = ((errors.WrongState, 400),)
 
 
-def _op(*args: Any, since: str = '2.11', **more: Any) -> Call:
+def _call(*args: Any, since: str = '2.11', **more: Any) -> Call:
     return Call(*args, since=since, experimental_until='2.55', **more)  # type: ignore[misc]
 
 
-OPS = [
-    _op(
+CALLS = [
+    _call(
         'GET',
         '/share-replicas',
         index,
@@ -179,7 +179,7 @@ OPS = [
         Many(SUMMARY, paged=True, beside=REPLICA.fields),
         query=FILTERS,
     ),
-    _op(
+    _call(
         'GET',
         '/share-replicas/detail',
         detail,
@@ -187,7 +187,7 @@ OPS = [
         Many(REPLICA, paged=True),
         query=FILTERS,
     ),
-    _op(
+    _call(
         'GET',
         _ONE,
         read(
@@ -201,7 +201,7 @@ OPS = [
         'share_replica:show',
         One(REPLICA),
     ),
-    _op(
+    _call(
         'POST',
         '/share-replicas',
         act('Create a share replica.', actions.create, BODY, then=with_pairs),
@@ -212,7 +212,7 @@ OPS = [
         once=True,
         body=Body('share_replica', CREATE, missing=errors.Unprocessable),
     ),
-    _op(
+    _call(
         'DELETE',
         _ONE,
         act('Delete a share replica.', actions.delete, path('share_replica_id')),
@@ -220,7 +220,7 @@ OPS = [
         ok=202,
         states=_BUSY,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(
@@ -235,7 +235,7 @@ OPS = [
         action='force_delete',
         states=_BUSY,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         promote,
@@ -249,7 +249,7 @@ OPS = [
             'promote', (Field('quiesce_wait_time', _WAIT, since='2.75', parse=shapes.integer),), optional=True
         ),
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(
@@ -263,7 +263,7 @@ OPS = [
         action='resync',
         states=_BUSY,
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(
@@ -278,7 +278,7 @@ OPS = [
         states=_BUSY,
         body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
-    _op(
+    _call(
         'POST',
         _ACTION,
         act(
@@ -292,8 +292,8 @@ OPS = [
         action='reset_replica_state',
         body=Body('reset_replica_state', (Field('replica_state', _STATE, required=True),)),
     ),
-    _op('GET', _EXPORTS, exports, 'share_replica_export_location:index', Many(PLACE), since='2.47'),
-    _op(
+    _call('GET', _EXPORTS, exports, 'share_replica_export_location:index', Many(PLACE), since='2.47'),
+    _call(
         'GET',
         f'{_EXPORTS}/{{replica_export_location_id}}',
         export,
@@ -301,7 +301,7 @@ OPS = [
         One(PLACE_IN_FULL),
         since='2.47',
     ),
-    *metadata_ops(
+    *metadata_calls(
         _ONE,
         MetadataCalls(actions.METADATA, ('share_replica_id',)),
         'share_replica:{}_share_replica_metadata',

@@ -40,7 +40,7 @@ _TASK_STATE = {
     ]
 }
 
-OPS = [
+CALLS = [
     Call(
         'POST',
         _ACTION,

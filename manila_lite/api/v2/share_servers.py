@@ -124,7 +124,7 @@ MANAGED = (
     ),
 )
 
-OPS = [
+CALLS = [
     Call('GET', '/share-servers', index, 'share_server:index', Many(LISTED), query=FILTERS),
     Call('GET', _ONE, show, 'share_server:show', One(SERVER)),
     Call('GET', f'{_ONE}/details', details, 'share_server:details', Plain(shapes.PAIRS, 'details')),

@@ -76,7 +76,7 @@ _ACCEPT = (
 _ONE = '/share-transfers/{transfer_id}'
 _BUSY = ((errors.WrongState, 400),)
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/share-transfers',

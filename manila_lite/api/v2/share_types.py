@@ -131,7 +131,7 @@ def _project(action: str) -> Body:
     return Body(action, (Field('project', shapes.TEXT, required=True),))
 
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/types',

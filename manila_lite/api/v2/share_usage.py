@@ -102,7 +102,7 @@ _PAGE = tuple(field for field in PAGE if field.name in ('limit', 'offset'))
 _MARKED = tuple(field for field in PAGE if field.name in ('limit', 'offset', 'marker'))
 _RESOLUTION = Field('resolution', {'type': 'string', 'enum': list(_SERIES)}, parse=shapes.one_of(*_SERIES))
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/share-usage',

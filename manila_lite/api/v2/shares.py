@@ -11,7 +11,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, query, read, with_pairs
-from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_calls
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
@@ -263,7 +263,7 @@ _TASK_STATE = {
     ]
 }
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/shares',
@@ -380,7 +380,7 @@ OPS = [
         states=((errors.WrongState, 409), (errors.OverQuota, 403)),
         body=Body('revert', (Field('snapshot_id', shapes.REFERENCE, required=True),), strict=True),
     ),
-    *metadata_ops(
+    *metadata_calls(
         '/shares/{share_id}',
         MetadataCalls(actions.METADATA, ('share_id',)),
         'share:{}_share_metadata',

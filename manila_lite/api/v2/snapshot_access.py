@@ -111,7 +111,7 @@ _EXPORTS = f'{_ONE}/export-locations'
 _OF_INSTANCE = '/snapshot-instances/{snapshot_instance_id}/export-locations'
 _ID = '{snapshot_export_location_id}'
 
-OPS = [
+CALLS = [
     Call(
         'POST',
         f'{_ONE}/action',

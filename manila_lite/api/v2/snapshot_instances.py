@@ -49,7 +49,7 @@ _SHOW = read(
     'Show one snapshot instance.', snapshot_instances.get, CTX, path('snapshot_instance_id'), name='show'
 )
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/snapshot-instances',

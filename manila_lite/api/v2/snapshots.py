@@ -8,7 +8,7 @@ from manila_lite.actions import snapshots as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, View
 from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read, with_pairs
-from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_calls
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.queries import snapshots
@@ -82,7 +82,7 @@ _BUSY_DELETE = ((errors.WrongState, 403),)
 _ONE = '/snapshots/{snapshot_id}'
 _ACTION = f'{_ONE}/action'
 
-OPS = [
+CALLS = [
     Call(
         'GET',
         '/snapshots',
@@ -177,7 +177,7 @@ OPS = [
         action='reset_status',
         body=Body('reset_status', (Field('status', shapes.STRING, required=True),)),
     ),
-    *metadata_ops(
+    *metadata_calls(
         _ONE, MetadataCalls(actions.METADATA, ('snapshot_id',)), 'share_snapshot:{}_metadata', since='2.73'
     ),
 ]

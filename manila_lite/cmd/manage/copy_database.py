@@ -31,7 +31,7 @@ def copy(call: Call) -> int:
     rows: dict[str, int] = {}
     try:
         with _target(call) as target, copy_database.one_moment(call.db) as source:
-            where = copy_database.place(target)
+            where = copy_database.shown_url(target)
             _refuse(call, source, target)
             copy_database.prepare(target)
             with display() as show:
@@ -82,7 +82,7 @@ def _refuse(call: Call, source: Connection, target: Database) -> None:
     :raises errors.Conflict: the target is the source, or services are alive.
     """
     if copy_database.same(call.db, target):
-        raise errors.Conflict(f'{copy_database.place(target)} is the configured database: name another')
+        raise errors.Conflict(f'{copy_database.shown_url(target)} is the configured database: name another')
     running = [] if call.args.force else copy_database.alive(source, call.conf.service_down_time)
     if running:
         longest = max(call.conf.service_down_time, call.conf.operations.lease)

@@ -68,7 +68,7 @@ class Overview:
         )
 
 
-class Looker:
+class OverviewReader:
     """Looks at the rows of a service, and knows those of the looks before."""
 
     def __init__(self, given: context.Services):

@@ -47,7 +47,7 @@ def merge(
     :raises errors.OverLimit: they would be too many.
     """
     if values:
-        _hold_owner(conn, table, owner_id)
+        _lock_owner(conn, table, owner_id)
         if conf is not None:
             had, same = _count(conn, table, owner_id, tuple(values))
             _must_fit(conf, table, owner_id, had, had - same + len(values))
@@ -55,7 +55,7 @@ def merge(
         insert(conn, table, owner_id, values)
 
 
-def _hold_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
+def _lock_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
     """Lock the owner's pairs until the transaction ends: of two transactions with one key, each would find no pair to
     delete, and the second could not insert its own. On SQLite there is only one writer anyway.
     """
@@ -110,7 +110,7 @@ def replace(
 
     :raises errors.OverLimit: they would be too many.
     """
-    _hold_owner(conn, table, owner_id)
+    _lock_owner(conn, table, owner_id)
     kept = [key for key in keep if key not in values]
     if conf is not None:
         had, stay = _count(conn, table, owner_id, kept)

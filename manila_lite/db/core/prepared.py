@@ -71,7 +71,7 @@ class _Compiled:
             fixed,
             tuple(made.items()),
             takes,
-            tuple((place, change) for place, change in enumerate(changes) if change is not None),
+            tuple((index, change) for index, change in enumerate(changes) if change is not None),
             compiled.positional,
         )
 
@@ -84,8 +84,8 @@ class _Compiled:
         for name, make in self.made:
             known[name] = make(None)
         taken = [known[name] for name in self.takes]
-        for place, change in self.changes:
-            taken[place] = change(taken[place])
+        for index, change in self.changes:
+            taken[index] = change(taken[index])
         return taken if self.positional else dict(zip(self.takes, taken, strict=True))
 
 
@@ -128,8 +128,8 @@ class Query:
         cursor.close()
         if changes and rows:
             columns: list[Any] = list(zip(*rows, strict=True))
-            for place, change in changes:
-                columns[place] = map(change, columns[place])
+            for index, change in changes:
+                columns[index] = map(change, columns[index])
             rows = list(zip(*columns, strict=True))
         return list(map(self._make, rows)) if self._named else rows
 
@@ -157,10 +157,10 @@ class Query:
 
     def _learnt(self, dialect: Dialect, description: Sequence[Any]) -> list[tuple[int, _Change]]:
         changes = [
-            (place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
-            for place, column in enumerate(self._columns)
+            (index, column.type.dialect_impl(dialect).result_processor(dialect, description[index][1]))
+            for index, column in enumerate(self._columns)
         ]
-        return [(place, change) for place, change in changes if change is not None]
+        return [(index, change) for index, change in changes if change is not None]
 
 
 class _OfMany:

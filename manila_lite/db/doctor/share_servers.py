@@ -72,7 +72,9 @@ def list_in_error(conn: Connection) -> list[Row[Any]]:
     busy = (*share_server_queries.RUNNING, *states.SHARE_SERVER.transient)
     return list(
         conn.execute(
-            _servers_with_work().where(_servers.c.status.not_in(busy), share_server_queries.holds_shares())
+            _servers_with_work().where(
+                _servers.c.status.not_in(busy), share_server_queries.has_served_shares()
+            )
         )
     )
 

@@ -49,7 +49,7 @@ class Step(NamedTuple):
 # Identity of a database --------------------------------------------------------------------------
 
 
-def place(db: Database) -> str:
+def shown_url(db: Database) -> str:
     """Return the URL of a database without user and password.
 
     :raises errors.BadConfig: its URL names none. The message does not quote it, for it may hold a password.
@@ -125,7 +125,7 @@ def prepare(target: Database) -> None:
             wrong = _not_empty(conn, revision, schema_revisions.head(target))
     if wrong:
         raise errors.Conflict(
-            f'{place(target)} {wrong}. Nothing was changed. Make an empty database and name that.'
+            f'{shown_url(target)} {wrong}. Nothing was changed. Make an empty database and name that.'
         )
     from manila_lite.db.maintenance import schema_migrations  # needs alembic
 
@@ -191,7 +191,7 @@ class _Table(NamedTuple):
 def _tables(metadata: sa.MetaData) -> list[_Table]:
     """Return the tables to copy, ordered so that a table comes after those that it refers to."""
     order = metadata.sorted_tables
-    place_of = {table: number for number, table in enumerate(order)}
+    index_of = {table: number for number, table in enumerate(order)}
     return [
         _Table(
             table,
@@ -201,7 +201,7 @@ def _tables(metadata: sa.MetaData) -> list[_Table]:
                     {
                         key.parent.name
                         for key in table.foreign_keys
-                        if place_of[key.column.table] >= place_of[table]
+                        if index_of[key.column.table] >= index_of[table]
                     }
                 )
             ),

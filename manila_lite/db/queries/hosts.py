@@ -138,16 +138,19 @@ def count_claimed_operations(conn: Connection, old: str) -> int:
 
 def is_below(host: str, above: str) -> bool:
     """Say whether ``host`` is ``above``, or a backend or pool of it."""
-    return host == above or any(host.startswith(above + mark) for mark in _marks(above))
+    return host == above or any(host.startswith(above + separator) for separator in _separators(above))
 
 
-def _marks(host: str) -> str:
+def _separators(host: str) -> str:
     return '' if '#' in host else '#' if '@' in host else '@'
 
 
 def below(column: sa.ColumnElement[str], host: str) -> sa.ColumnElement[bool]:
     """Return the condition that ``is_below`` is true for a column."""
-    return sa.or_(column == host, *(column.startswith(host + mark, autoescape=True) for mark in _marks(host)))
+    return sa.or_(
+        column == host,
+        *(column.startswith(host + separator, autoescape=True) for separator in _separators(host)),
+    )
 
 
 def _backend(host: str) -> str:

@@ -93,15 +93,15 @@ def count(conn: Connection, wanted: Mapping[Scope, Collection[str]]) -> list[dic
     The scopes have one project, and at most one user and one type.
     """
     parts = tuple(
-        (bool(scope.user_id), bool(scope.share_type_id), place)
+        (bool(scope.user_id), bool(scope.share_type_id), index)
         for scope, names in wanted.items()
-        for place, part in enumerate(_PARTS)
+        for index, part in enumerate(_PARTS)
         if not {part.number, part.gigabytes}.isdisjoint(names)
     )
     found: list[dict[str, Usage]] = [{} for _ in wanted]
     if not parts:
         return found
-    place_of = {
+    index_of = {
         (bool(scope.user_id), bool(scope.share_type_id)): usage
         for scope, usage in zip(wanted, found, strict=True)
     }
@@ -113,9 +113,9 @@ def count(conn: Connection, wanted: Mapping[Scope, Collection[str]]) -> list[dic
             'type': max(scope.share_type_id for scope in wanted),
         },
     ):
-        by_user, by_type, place = parts[which]
-        part = _PARTS[place]
-        place_of[by_user, by_type] |= {
+        by_user, by_type, index = parts[which]
+        part = _PARTS[index]
+        index_of[by_user, by_type] |= {
             part.number: Usage(int(number)),
             part.gigabytes: Usage(int(gigabytes), int(growth)),
         }
@@ -129,8 +129,8 @@ def _counting(parts: tuple[tuple[bool, bool, int], ...]) -> Query:
     """
     # Not joined to one row: MariaDB considers every join order of a dozen tables, which takes hours.
     queries = [
-        _figures(which, _PARTS[place], by_user, by_type)
-        for which, (by_user, by_type, place) in enumerate(parts)
+        _figures(which, _PARTS[index], by_user, by_type)
+        for which, (by_user, by_type, index) in enumerate(parts)
     ]
     return Query(sa.union_all(*queries) if len(queries) > 1 else queries[0])
 

@@ -78,7 +78,7 @@ def _usage(rows: list[tuple[Any, ...]]) -> dict[str, Usage]:
     keys = 0
     for resource, key, *figures in rows:
         keys += bool(key) and figures[0] > 0
-        totals.update({(resource, place): int(figure) for place, figure in enumerate(figures)})
+        totals.update({(resource, index): int(figure) for index, figure in enumerate(figures)})
     found = {**_NONE, _KEYS: Usage(keys)}
     for resource, (number, gigabytes) in _RESOURCES.items():
         found[number] = Usage(totals[resource, 0])
@@ -106,8 +106,8 @@ def fold(conn: Connection, project_id: str, surplus: int) -> None:
     rows = _OLDEST.all(conn, {'project': project_id})
     for row in rows:
         total = totals.setdefault((row.user_id, row.resource, row.encryption_key_ref), [0, 0, 0])
-        for place, figure in enumerate((row.number, row.gigabytes, row.growth)):
-            total[place] += figure
+        for index, figure in enumerate((row.number, row.gigabytes, row.growth)):
+            total[index] += figure
     ids = [row.id for row in rows]
     if conn.dialect.name in ('mysql', 'mariadb'):
         conn.execute(_DELETE_ROW_BY_ROW, {'ids': json.dumps(ids)})

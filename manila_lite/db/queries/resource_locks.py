@@ -129,7 +129,7 @@ def locks_of_share(conn: Connection, share_id: str) -> list[Row[Any]]:
     return _oldest_first(conn, _locks.c.share_id == share_id)
 
 
-def mark_for_transfer(conn: Connection, share_id: str, transfer_id: str) -> None:
+def delete_at_transfer(conn: Connection, share_id: str, transfer_id: str) -> None:
     """Mark the present locks of a share and its rules to be deleted when the transfer is accepted."""
     conn.execute(_locks.update().where(_locks.c.share_id == share_id).values(transfer_id=transfer_id))
 

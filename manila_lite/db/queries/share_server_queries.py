@@ -42,7 +42,7 @@ RUNNING = ('active', 'network_change', 'server_migrating')
 _NOT_HERE = ('deleting', 'unmanage_starting', 'server_migrating_to')
 
 
-def holds_shares() -> sa.ColumnElement[bool]:
+def has_served_shares() -> sa.ColumnElement[bool]:
     """Return the condition that the server has shares that its backend serves."""
     return sa.exists().where(
         _instances.c.share_server_id == _servers.c.id, _instances.c.status.not_in(tuple(ensure.NOT_SERVED))
@@ -61,7 +61,8 @@ def _is_served() -> sa.ColumnElement[bool]:
         _servers.c.task_state == Migration.ERROR.value,
     )
     return sa.or_(
-        _servers.c.status.in_(RUNNING), sa.and_(_servers.c.status.not_in(_NOT_HERE), holds_shares(), ~is_cut)
+        _servers.c.status.in_(RUNNING),
+        sa.and_(_servers.c.status.not_in(_NOT_HERE), has_served_shares(), ~is_cut),
     )
 
 

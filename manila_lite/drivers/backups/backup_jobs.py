@@ -23,8 +23,8 @@ class BackupJobs(copies.Copies, abc.ABC):
 
     what = 'backup'
 
-    def __init__(self, state: Path):
-        super().__init__(state / 'backups')
+    def __init__(self, state_dir: Path):
+        super().__init__(state_dir / 'backups')
 
     # Paths of the share -----------------------------------------------------------------------
 
@@ -52,14 +52,14 @@ class BackupJobs(copies.Copies, abc.ABC):
         """
 
     def release(self, backup_id: str) -> None:
-        """Remove everything that ``readable`` and ``writable`` made for this backup, except a mount at ``share_place``."""
+        """Remove all that ``readable`` and ``writable`` made for this backup, except a mount at ``share_mount_point``."""
 
-    def share_place(self, backup_id: str) -> Path:
+    def share_mount_point(self, backup_id: str) -> Path:
         """Return the path at which a share may be mounted for a copy to or from this backup."""
         return self.folder / f'{backup_id}.share'
 
-    def places(self, copy_id: str) -> tuple[Path, ...]:
-        return self.folder / copy_id, self.share_place(copy_id)
+    def mount_points(self, copy_id: str) -> tuple[Path, ...]:
+        return self.folder / copy_id, self.share_mount_point(copy_id)
 
     # Copying ----------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class BackupJobs(copies.Copies, abc.ABC):
         def begin() -> rsync.Copy:
             return rsync.Copy(
                 self.readable(share, backup),
-                self._place(backup, make=True),
+                self._folder_of(backup, make=True),
                 rsync.SAME,
                 at_most=rsync.apparent(share.size, backup.type.apparent_ratio),
             )
@@ -82,7 +82,7 @@ class BackupJobs(copies.Copies, abc.ABC):
         def begin() -> rsync.Copy:
             how = rsync.IN_PLACE if self.in_place else (rsync.SAME_CONTENT,)
             return rsync.Copy(
-                self._place(backup),
+                self._folder_of(backup),
                 self.writable(share, backup),
                 *how,
                 untangle=True,
@@ -103,8 +103,8 @@ class BackupJobs(copies.Copies, abc.ABC):
         """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
         with self._exclusive(backup.id):
             self.clear(backup.id)
-            place = self._mount(backup) / backup.id
-            trees.remove(place)
+            path = self._mount(backup) / backup.id
+            trees.remove(path)
             self.clear(backup.id)
 
     # Pieces -----------------------------------------------------------------------------------
@@ -137,22 +137,22 @@ class BackupJobs(copies.Copies, abc.ABC):
 
         :raises errors.Final: the operator configured no export for the type.
         """
-        kind, place = backup.type, self.folder / backup.id
+        kind, path = backup.type, self.folder / backup.id
         if not kind.export:
             raise errors.Final(f'The type of backup {kind.name} has no backup_mount_export.')
-        self.mount(kind.export, place, kind.proto, kind.options)
-        return place
+        self.mount(kind.export, path, kind.proto, kind.options)
+        return path
 
-    def _place(self, backup: values.Backup, *, make: bool = False) -> Path:
+    def _folder_of(self, backup: values.Backup, *, make: bool = False) -> Path:
         """Return the directory of the backup.
 
         :raises errors.Final: it is missing, and ``make`` is false.
         """
-        place = self._mount(backup) / backup.id
+        path = self._mount(backup) / backup.id
         if make:
-            place.mkdir(exist_ok=True)
-        elif not place.is_dir():
+            path.mkdir(exist_ok=True)
+        elif not path.is_dir():
             raise errors.Final(
                 f'Backup {backup.id} is missing from the export of backups of type {backup.type.name}.'
             )
-        return place
+        return path

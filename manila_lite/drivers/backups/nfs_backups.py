@@ -21,29 +21,29 @@ LOG = log.getLogger(__name__)
 class NfsCopies(BackupJobs):
     """Copies of shares that are mounted on this host during the copy. ``options`` are options of mount(8)."""
 
-    def __init__(self, state: Path, options: str):
-        super().__init__(state)
+    def __init__(self, state_dir: Path, options: str):
+        super().__init__(state_dir)
         self._options = options
 
     def readable(self, share: values.Share, backup: values.Backup) -> Path:
         """See ``BackupJobs``. Data that clients write during the copy may be in it."""
-        place = self._mounted(share, backup, 'ro')
-        if not shows_attributes(place):
+        path = self._mounted(share, backup, 'ro')
+        if not shows_attributes(path):
             LOG.warning(
                 'Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
                 backup.id,
                 share.share_id,
             )
-        return place
+        return path
 
     def writable(self, share: values.Share, backup: values.Backup) -> Path:
         return self._mounted(share, backup, 'rw')
 
     def _mounted(self, share: values.Share, backup: values.Backup, level: str) -> Path:
-        place = self.share_place(backup.id)
+        path = self.share_mount_point(backup.id)
         options = (level, exports.options_of(share), self._options)  # those that are configured win
-        self.mount(location_of(share), place, 'nfs', ','.join(word for word in options if word))
-        return place
+        self.mount(location_of(share), path, 'nfs', ','.join(word for word in options if word))
+        return path
 
 
 def location_of(share: values.Share) -> str:
@@ -59,8 +59,8 @@ def location_of(share: values.Share) -> str:
 class NfsBackups(BackupJobsDriver):
     """Backups for a backend whose driver cannot back up. ``section``: the backend's options."""
 
-    def __init__(self, state: Path, section: Any):
-        self._copies = NfsCopies(state, section.backup_share_mount_options)
+    def __init__(self, state_dir: Path, section: Any):
+        self._copies = NfsCopies(state_dir, section.backup_share_mount_options)
         self._client = section.backup_client_ip
 
     @property

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cephfs driver: each share is a subvolume of a CephFS file system, made by the cluster's volumes module.
 
-``services.py`` makes the services that do the work; the table here gives each call to its service.
+``parts.py`` makes the parts that do the work; the table here gives each call to its part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from manila_lite.drivers.cephfs import report, start_checks
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.nfs import options as nfs_options
 from manila_lite.drivers.cephfs.options import OPTIONS
-from manila_lite.drivers.cephfs.services import Services
+from manila_lite.drivers.cephfs.parts import Parts
 from manila_lite.drivers.interface import (
     Backend,
     Clones,
@@ -57,8 +57,8 @@ class CephfsDriver(EnsuresOneByOne, Resizes, MeasuresUsage, Snapshots, Clones, M
 
     def __init__(self, backend: Backend):
         super().__init__(backend)
-        self.services = Services(backend)
-        self.PROTOCOLS = frozenset({self.services.protocol.NAME})
+        self.parts = Parts(backend)
+        self.PROTOCOLS = frozenset({self.parts.protocol.NAME})
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[values.Problem]:
@@ -71,37 +71,33 @@ class CephfsDriver(EnsuresOneByOne, Resizes, MeasuresUsage, Snapshots, Clones, M
         :raises errors.Final: the cluster refuses; with its message. :raises Away: it does not answer.
         """
         try:
-            self.services.trees.keep_up()  # first of all: managers may die of what is in the trash
-            self.services.subvolumes.make_group()
+            self.parts.trees.keep_up()  # first of all: managers may die of what is in the trash
+            self.parts.subvolumes.make_group()
             # The volumes module answers this only when a metadata server is active.
-            self.services.subvolumes.names()
-            self.services.pools.await_capacities()
-            self.services.protocol.set_up()
+            self.parts.subvolumes.names()
+            self.parts.pools.await_capacities()
+            self.parts.protocol.set_up()
         except Refused as refused:
             raise errors.Final(str(refused)) from refused
 
     def shutdown(self) -> None:
-        self.services.protocol.shut_down()
-        self.services.objects.close()
-        self.services.cluster.close()
+        self.parts.protocol.shut_down()
+        self.parts.objects.close()
+        self.parts.cluster.close()
 
     def report(self) -> Sequence[values.Pool]:
         """Return a pool for each data pool. Look after the trash, objects beside CephFS, and what the protocol has."""
-        for service in (self.services.trees, self.services.objects, self.services.protocol):
-            service.keep_up()
+        for part in (self.parts.trees, self.parts.objects, self.parts.protocol):
+            part.keep_up()
         return report.report(
-            self.backend.conf,
-            self.services.pools,
-            self.services.protocol,
-            capabilities_of(self),
-            self._findings(),
+            self.backend.conf, self.parts.pools, self.parts.protocol, capabilities_of(self), self._findings()
         )
 
     def _findings(self) -> dict[str, Any]:
         """Return what was found out about the whole backend, as capabilities: what an administrator has to do, in words, and
         how many objects are in RADOS namespaces of shares beside CephFS.
         """
-        trees, objects = self.services.trees, self.services.objects
+        trees, objects = self.parts.trees, self.parts.objects
         problems = [*filter(None, (trees.problem,)), *objects.problems()]
         return {
             **({'problems': problems} if problems else {}),
@@ -109,4 +105,4 @@ class CephfsDriver(EnsuresOneByOne, Resizes, MeasuresUsage, Snapshots, Clones, M
         }
 
     def fingerprint(self) -> Mapping[str, str]:
-        return report.fingerprint(self.backend.conf, self.services.protocol)
+        return report.fingerprint(self.backend.conf, self.parts.protocol)

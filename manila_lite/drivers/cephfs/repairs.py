@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.services import Services
+from manila_lite.drivers.cephfs.parts import Parts
 from manila_lite.drivers.interface import Backend
 
 
@@ -15,8 +15,8 @@ def flatten_trash(conf: CephfsOptions) -> int:
 
     :raises Away: monitors or metadata servers do not answer.
     """
-    with _services(conf) as services:
-        return services.trees.flatten_trash()
+    with _parts(conf) as parts:
+        return parts.trees.flatten_trash()
 
 
 def strange_objects(conf: CephfsOptions) -> list[str]:
@@ -24,15 +24,15 @@ def strange_objects(conf: CephfsOptions) -> list[str]:
 
     :raises Away: monitors or metadata servers do not answer.
     """
-    with _services(conf) as services:
-        services.objects.count()
-        return services.objects.problems()
+    with _parts(conf) as parts:
+        parts.objects.count()
+        return parts.objects.problems()
 
 
 @contextlib.contextmanager
-def _services(conf: CephfsOptions) -> Iterator[Services]:
-    services = Services(Backend('', '', conf, Path()))
+def _parts(conf: CephfsOptions) -> Iterator[Parts]:
+    parts = Parts(Backend('', '', conf, Path()))
     try:
-        yield services
+        yield parts
     finally:
-        services.cluster.close()
+        parts.cluster.close()

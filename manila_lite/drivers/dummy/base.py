@@ -150,9 +150,9 @@ def on_server(server: values.ShareServer, share: ShareRecord) -> list[values.Exp
 def locations(share: ShareRecord, users: Iterable[str], admins: Iterable[str]) -> list[values.ExportLocation]:
     """Return an export location for each of these addresses, of users and of administrators."""
     form = '\\\\{}\\{}' if share.proto == 'CIFS' else '{}:/shares/{}'
-    places = [(address, index == 0, False) for index, address in enumerate(users)]
-    places += [(address, False, True) for address in admins]
+    found_locations = [(address, index == 0, False) for index, address in enumerate(users)]
+    found_locations += [(address, False, True) for address in admins]
     return [
         values.ExportLocation(form.format(netutils.escape_ipv6(address), share.path), preferred, admin)
-        for address, preferred, admin in places
+        for address, preferred, admin in found_locations
     ]

@@ -83,17 +83,17 @@ class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
         return values.ManagedSnapshot(record.size, f'/snapshots/{record.name}')
 
     def _take_over_snapshot(self, snapshot: values.Snapshot) -> SnapshotRecord:
-        share, place = self.store.share(snapshot.share.id), snapshot.provider_location or ''
-        records = self._snapshots_called(_last(place))
+        share, location = self.store.share(snapshot.share.id), snapshot.provider_location or ''
+        records = self._snapshots_called(_last(location))
         if not records:
-            raise errors.Final(f'This backend has no snapshot at {place}.')
+            raise errors.Final(f'This backend has no snapshot at {location}.')
         if any(record.ours for record in records):
-            raise errors.Final(f'The snapshot at {place} of this backend is managed already.')
+            raise errors.Final(f'The snapshot at {location} of this backend is managed already.')
         # A share that was unmanaged and managed again has another id than its snapshots have stored.
         if records[0].share_id != share.id and records[0].path != share.was:
-            raise errors.Final(f'The snapshot at {place} is of another share.')
+            raise errors.Final(f'The snapshot at {location} is of another share.')
         record = dataclasses.replace(
-            records[0], id=snapshot.id, share_id=share.id, name=_last(place), ours=True
+            records[0], id=snapshot.id, share_id=share.id, name=_last(location), ours=True
         )
         self.store.snapshots.put(record)
         return record

@@ -96,10 +96,10 @@ class DummyReplication(DummyBase, interface.Replicates):
             self.store.shares.put(
                 dataclasses.replace(record, content=active.content, used=active.used, size=active.size)
             )
-            self._hold(replica.id, [snapshot for snapshot in taken if snapshot is not None])
+            self._keep_only(replica.id, [snapshot for snapshot in taken if snapshot is not None])
         return True
 
-    def _hold(self, share_id: str, taken: Sequence[SnapshotRecord]) -> None:
+    def _keep_only(self, share_id: str, taken: Sequence[SnapshotRecord]) -> None:
         wanted = {snapshot.id for snapshot in taken}
         for snapshot in self._snapshots_of(share_id):
             if snapshot.id not in wanted:
@@ -127,5 +127,5 @@ class DummyReplication(DummyBase, interface.Replicates):
     def _result(self, replica: values.Replica, record: ShareRecord, state: str) -> values.ReplicaResult:
         with self.store.locked():
             held = {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in self._snapshots_of(replica.id)}
-        places = tuple(self._locations(replica.share, record)) if record.exported else ()
-        return values.ReplicaResult(state, places, held)
+        found_locations = tuple(self._locations(replica.share, record)) if record.exported else ()
+        return values.ReplicaResult(state, found_locations, held)

@@ -99,7 +99,7 @@ class BackupRecord:
 
 
 #: Differs between two versions of a file.
-_Mark = tuple[int, int]
+_FileVersion = tuple[int, int]
 Record = TypeVar('Record', ShareRecord, SnapshotRecord, ServerRecord, BackupRecord)
 
 
@@ -109,7 +109,7 @@ class Records(Generic[Record]):
     def __init__(self, folder: Path, kind: type[Record]):
         self.folder = folder
         self.kind: type[Record] = kind
-        self._seen: dict[str, tuple[_Mark, Record]] = {}
+        self._seen: dict[str, tuple[_FileVersion, Record]] = {}
         self._scanned: int | None = None
 
     def get(self, record_id: str) -> Record | None:
@@ -124,7 +124,7 @@ class Records(Generic[Record]):
         with tempfile.NamedTemporaryFile('w', dir=self.folder, prefix='.', delete=False) as draft:
             json.dump(dataclasses.asdict(record), draft)
         os.replace(draft.name, target)
-        self._note(record.id, (_mark(target.stat()), dataclasses.replace(record)))
+        self._note(record.id, (_file_version(target.stat()), dataclasses.replace(record)))
         self._scanned = self._changed() if unchanged else None
 
     def drop(self, record_id: str) -> None:
@@ -136,7 +136,7 @@ class Records(Generic[Record]):
 
     def known(self) -> list[Record]:
         """Return every record. The files are read only if another process changed the folder."""
-        return [record for _mark, record in self._seen.values()] if self._is_known() else self.all()
+        return [record for _file_version, record in self._seen.values()] if self._is_known() else self.all()
 
     def all(self) -> list[Record]:
         """Return every record; only changed files are read again. The caller holds the lock."""
@@ -147,21 +147,21 @@ class Records(Generic[Record]):
                 continue
             seen[entry.name] = self._fresh(entry)
         self._seen, self._scanned = seen, changed
-        return [record for _mark, record in seen.values()]
+        return [record for _file_version, record in seen.values()]
 
-    def _note(self, record_id: str, seen: tuple[_Mark, Record] | None) -> None:
+    def _note(self, record_id: str, seen: tuple[_FileVersion, Record] | None) -> None:
         """Remember a record with the version of its file. None: the file is gone."""
         if seen is None:
             self._seen.pop(record_id, None)
         else:
             self._seen[record_id] = seen
 
-    def _fresh(self, entry: os.DirEntry[str]) -> tuple[_Mark, Record]:
-        mark = _mark(entry.stat())
+    def _fresh(self, entry: os.DirEntry[str]) -> tuple[_FileVersion, Record]:
+        version = _file_version(entry.stat())
         known = self._seen.get(entry.name)
-        if known and known[0] == mark:
+        if known and known[0] == version:
             return known
-        return mark, self._read(Path(entry.path))
+        return version, self._read(Path(entry.path))
 
     def _changed(self) -> int:
         return self.folder.stat().st_mtime_ns
@@ -183,7 +183,7 @@ class Records(Generic[Record]):
         return self.folder / record_id
 
 
-def _mark(stat: os.stat_result) -> _Mark:
+def _file_version(stat: os.stat_result) -> _FileVersion:
     return stat.st_ino, stat.st_mtime_ns
 
 
@@ -210,7 +210,7 @@ class ShareRecords(Records[ShareRecord]):
         self._sizes = None
         return super().all()
 
-    def _note(self, record_id: str, seen: tuple[_Mark, ShareRecord] | None) -> None:
+    def _note(self, record_id: str, seen: tuple[_FileVersion, ShareRecord] | None) -> None:
         if self._sizes is not None:
             for sign, one in ((-1, self._seen.get(record_id)), (1, seen)):
                 if one is not None:

@@ -33,7 +33,7 @@ def _bytes(source: Path, *more: str) -> bytes:
         return made.read_bytes()
 
 
-def place(library: Path, source: Path, *more: str) -> None:
+def install(library: Path, source: Path, *more: str) -> None:
     """Make the library anew, with its folder: what was there before counts for nothing, since a server runs it as root.
 
     :raises CommandFailed: it cannot be compiled.

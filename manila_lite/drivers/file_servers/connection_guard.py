@@ -19,11 +19,11 @@ class ConnectionGuard:
         self._library = home / f'connections-{compiled.version(_SOURCE)}' / 'guard.so'
         self.env: Mapping[str, str] = {'LD_PRELOAD': str(self._library), 'MANILA_LITE_PER_ADDRESS': str(most)}
         #: A text that changes with the guard and its limit.
-        self.mark = f'{compiled.version(_SOURCE)} {most}'
+        self.start_key = f'{compiled.version(_SOURCE)} {most}'
 
-    def place(self) -> None:
+    def install(self) -> None:
         """Put the library in place for a starting server.
 
         :raises CommandFailed: it cannot be compiled.
         """
-        compiled.place(self._library, _SOURCE)
+        compiled.install(self._library, _SOURCE)

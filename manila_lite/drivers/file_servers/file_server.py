@@ -60,7 +60,7 @@ class Served(Protocol):
     ) -> Mapping[int, str]:
         """Export the directory to exactly these clients."""
 
-    def hold(self, name: str) -> None:
+    def suspend(self, name: str) -> None:
         """Keep a starting server from serving the export; it is remembered."""
 
     def withdraw(self, name: str) -> None:
@@ -81,11 +81,11 @@ class FileServer(abc.ABC):
     #: Log files of the daemons, in the server's directory.
     LOGS: ClassVar[Sequence[str]]
 
-    def __init__(self, state: Path, home: Path, netns: str | None):
+    def __init__(self, state_dir: Path, home: Path, netns: str | None):
         """Remember the server's directory ``state``, and ``home``, that of its share server or backend; both may be the
         same.
         """
-        self._state = state
+        self._state_dir = state_dir
         self._home = home
         self._netns = netns
         self._life = threading.Lock()
@@ -218,7 +218,9 @@ class FileServer(abc.ABC):
             if not self.missed:
                 return False
             if any(daemon.record.exists() for daemon in self.daemons.values()):
-                LOG.error('The %s died; it is restarted. See %s/%s', self.NAME, self._state, self.LOGS[-1])
+                LOG.error(
+                    'The %s died; it is restarted. See %s/%s', self.NAME, self._state_dir, self.LOGS[-1]
+                )
             self._begin()
             return True
 
@@ -265,7 +267,7 @@ class FileServer(abc.ABC):
     def _last_words(self, dead: Sequence[str]) -> str:
         said = f'{", ".join(dead)} ended' if dead else 'it does not answer'
         for name in self.LOGS:
-            file = self._state / name
+            file = self._state_dir / name
             if file.exists() and (text := file.read_text(errors='replace').strip()):
                 said += f'; {name}: ' + ' | '.join(text.splitlines()[-3:])
         return said

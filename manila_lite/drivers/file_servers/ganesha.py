@@ -46,7 +46,7 @@ class Ganesha(FileServer):
 
     def __init__(
         self,
-        state: Path,
+        state_dir: Path,
         port: int,
         fsal: Fsal,
         *,
@@ -61,26 +61,26 @@ class Ganesha(FileServer):
         """Remember the options. ``lacks`` is the reason why NFS cannot be served here, or ''; ``mirror`` and ``most``:
         see ``Exports``; ``patience``: see ``FileServer``.
         """
-        super().__init__(state, state, netns)
+        super().__init__(state_dir, state_dir, netns)
         self.fsal = fsal
         self.patience = patience
         self._lacks = lacks
         self._port = port
-        self._socket = _socket(state)
+        self._socket = _socket(state_dir)
         self._conf = _CONF.format(
             port=port,
             graceless=str(graceless).lower(),
             grace=grace,
-            state=state,
+            state=state_dir,
             plugins=fsal.plugins,
-            recovery=fsal.recovery(state),
+            recovery=fsal.recovery(state_dir),
             defaults=fsal.defaults,
             more=fsal.conf,
         )
-        self._server = Daemon(state / 'ganesha.json')
-        self._bus = Daemon(state / 'bus.json')
+        self._server = Daemon(state_dir / 'ganesha.json')
+        self._bus = Daemon(state_dir / 'bus.json')
         self._manager = ExportManager(self._socket)
-        self.exports = Exports(state, self._manager, fsal, mirror, most)
+        self.exports = Exports(state_dir, self._manager, fsal, mirror, most)
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
         return ganesha_clients.blocks(rules)
@@ -93,7 +93,7 @@ class Ganesha(FileServer):
 
     @property
     def _bus_words(self) -> list[str]:
-        return ['dbus-daemon', f'--config-file={self._state}/bus.conf', '--nofork', '--nopidfile']
+        return ['dbus-daemon', f'--config-file={self._state_dir}/bus.conf', '--nofork', '--nopidfile']
 
     @property
     def _server_words(self) -> list[str]:
@@ -101,17 +101,17 @@ class Ganesha(FileServer):
             'ganesha.nfsd',
             '-F',
             '-f',
-            f'{self._state}/ganesha.conf',
+            f'{self._state_dir}/ganesha.conf',
             '-L',
-            f'{self._state}/ganesha.log',
+            f'{self._state_dir}/ganesha.log',
             '-p',
-            f'{self._state}/ganesha.pid',
+            f'{self._state_dir}/ganesha.pid',
             '-N',
             'NIV_EVENT',
         ]
 
     @property
-    def _mark(self) -> str:
+    def _start_key(self) -> str:
         """A hash of the present options, which tells whether a running server was started with them."""
         return hashlib.sha256(f'{self._conf} {self._space} {self._socket}'.encode()).hexdigest()
 
@@ -121,7 +121,7 @@ class Ganesha(FileServer):
 
     @property
     def fits(self) -> bool:
-        return self._server.mark == self._mark if self.needed else not self.running
+        return self._server.start_key == self._start_key if self.needed else not self.running
 
     def _find(self) -> None:
         self._bus.find(self._bus_words)
@@ -131,23 +131,23 @@ class Ganesha(FileServer):
         self._server.stop()
         self._bus.stop()
         self._socket.unlink(missing_ok=True)
-        if self._socket.parent != self._state and self._socket.parent.exists():
+        if self._socket.parent != self._state_dir and self._socket.parent.exists():
             self._socket.parent.rmdir()
 
     def _spawn(self) -> None:
-        (self._state / 'recov').mkdir(parents=True, exist_ok=True)
-        self.fsal.place()
-        if self._socket.parent != self._state:
+        (self._state_dir / 'recov').mkdir(parents=True, exist_ok=True)
+        self.fsal.install()
+        if self._socket.parent != self._state_dir:
             self._socket.parent.mkdir(mode=0o700, exist_ok=True)
             self._socket.parent.chmod(0o700)
-        (self._state / 'ganesha.conf').write_text(self._conf)
-        (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
-        self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
+        (self._state_dir / 'ganesha.conf').write_text(self._conf)
+        (self._state_dir / 'bus.conf').write_text(_BUS.format(socket=self._socket))
+        self._bus.start(self._bus_words, self._state_dir / 'bus.log', start_key=self._start_key, env={})
         self._wait(self._is_open)  # NFS-Ganesha connects to the bus once, and never again if that is refused
         self._server.start(
             self.inside(self.fsal.wrap(self._server_words)),
-            self._state / 'ganesha.out',
-            mark=self._mark,
+            self._state_dir / 'ganesha.out',
+            start_key=self._start_key,
             env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self.fsal.env},
         )
 
@@ -192,7 +192,7 @@ class Ganesha(FileServer):
         if self.needed:
             super().withdraw(name)
         else:
-            self.exports.hold(name)
+            self.exports.suspend(name)
 
     def forget(self, name: str) -> None:
         if self.needed:
@@ -201,8 +201,8 @@ class Ganesha(FileServer):
             self.exports.discard(name)
 
 
-def _socket(state: Path) -> Path:
-    path = state / 'bus'
+def _socket(state_dir: Path) -> Path:
+    path = state_dir / 'bus'
     if len(os.fsencode(path)) <= _SOCKET_LENGTH:
         return path
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]

@@ -76,7 +76,7 @@ def differences(
 class Mirror:
     """A copy of the files of exports at a place that other machines reach. This one keeps none."""
 
-    def pull(self, place: Path) -> None:
+    def pull(self, path: Path) -> None:
         """Make the files in the folder those of the copy, if another machine may have changed them."""
 
     def push(self, name: str, text: str | None) -> None:
@@ -88,7 +88,7 @@ class Exports:
 
     def __init__(
         self,
-        state: Path,
+        state_dir: Path,
         manager: ExportManager,
         fsal: Fsal,
         mirror: Mirror | None = None,
@@ -97,9 +97,9 @@ class Exports:
         """Remember the folder of the server, and the largest number of exports. ``mirror`` is for a server that moves
         between machines.
         """
-        self._served = state / SERVED
-        self._held = state / 'held'
-        self._drafts = state / 'drafts'
+        self._served = state_dir / SERVED
+        self._held = state_dir / 'held'
+        self._drafts = state_dir / 'drafts'
         self._manager = manager
         self._fsal = fsal
         self._mirror = mirror or Mirror()
@@ -118,7 +118,7 @@ class Exports:
         """Load the exports of an earlier run, and delete files that a power failure left incomplete. Blocks of an earlier
         release that admit everybody for one address are removed.
         """
-        self._places()
+        self._make_folders()
         self._mirror.pull(self._served)
         numbers: dict[str, int] = {}
         fsals: dict[str, str] = {}
@@ -148,9 +148,9 @@ class Exports:
                 self._narrowed.add(file.stem)
                 self._mirror.push(file.stem, narrow)
 
-    def _places(self) -> None:
-        for place in (self._held, self._drafts, self._served):
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def _make_folders(self) -> None:
+        for path in (self._held, self._drafts, self._served):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def adopt(self) -> None:
         """Keep the numbers of exports that the server has, but whose files are lost. Those that cannot be told apart are
@@ -185,8 +185,8 @@ class Exports:
         return match[3].splitlines(keepends=True) if match else []
 
     def _known(self, name: str) -> re.Match[str] | None:
-        for place in (self._served, self._held):
-            file = place / f'{name}.conf'
+        for path in (self._served, self._held):
+            file = path / f'{name}.conf'
             if file.exists() and (match := _WHOLE.fullmatch(file.read_text())):
                 return match
         return None
@@ -245,7 +245,7 @@ class Exports:
 
         :raises CommandFailed: the server refuses the export as a whole; the export is unchanged.
         """
-        self._places()
+        self._make_folders()
         number, pseudo, fsal = self._number(name), self._pseudo(name, mounted_as), self._fsal.block(name)
         self._drop_other(name, number, fsal)
         draft = self._drafts / f'{name}.conf'
@@ -283,7 +283,7 @@ class Exports:
             self._manager.call('RemoveExport', 'q', [number])
         self.fsals[name] = fsal
 
-    def hold(self, name: str) -> None:
+    def suspend(self, name: str) -> None:
         """Keep a starting server from serving the export. Its number and clients are remembered."""
         if (self._served / f'{name}.conf').exists():
             os.replace(self._served / f'{name}.conf', self._held / f'{name}.conf')
@@ -291,7 +291,7 @@ class Exports:
 
     def withdraw(self, name: str) -> None:
         """Stop serving the export, so that it can be unmounted. Its number and clients are remembered."""
-        self.hold(name)
+        self.suspend(name)
         with self._lock:
             number = self._numbers.get(name)
         if number is not None and self._manager.displayed([number]):
@@ -304,8 +304,8 @@ class Exports:
 
     def discard(self, name: str) -> None:
         """Delete the export's files and number. A running server is not changed."""
-        for place in (self._held, self._drafts, self._served):
-            (place / f'{name}.conf').unlink(missing_ok=True)
+        for path in (self._held, self._drafts, self._served):
+            (path / f'{name}.conf').unlink(missing_ok=True)
         self._mirror.push(name, None)
         with self._lock:
             self._numbers.pop(name, None)

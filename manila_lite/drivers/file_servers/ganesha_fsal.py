@@ -24,10 +24,10 @@ class Fsal(abc.ABC):
         return list(words)
 
     @abc.abstractmethod
-    def recovery(self, state: Path) -> str:
+    def recovery(self, state_dir: Path) -> str:
         """Return the settings for the place of the clients' records, which outlive the server. ``state`` is its folder."""
 
-    def place(self) -> None:
+    def install(self) -> None:
         """Make everything ready for a starting server.
 
         :raises CommandFailed: that is not possible.

@@ -2,7 +2,7 @@
 """The linux driver: each share of a pool is mounted separately, and exported by one file server or by that of its share
 server.
 
-``services.py`` makes the services that do the work; the table here gives each call to its service.
+``parts.py`` makes the parts that do the work; the table here gives each call to its part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,18 +115,18 @@ class LinuxDriver(
 
     @property
     def copies(self) -> BackupJobs:
-        return self.services.backups
+        return self.parts.backups
 
     def teardown_server(self, server: values.ShareServer) -> None:
         """Tear the server down, and delete the data that a migration of it took."""
-        self.services.server_migrations.clear_source(server.id)
-        self.services.share_servers.drop(server.id, server.security_services)
+        self.parts.server_migrations.clear_source(server.id)
+        self.parts.share_servers.drop(server.id, server.security_services)
 
     # Share servers that come from another backend, or from this one into another share network -----
 
     def _moves(self, migration: values.ServerMigration) -> ServerMigrations | NetworkMoves:
         is_here = migration.source_host == self.backend.host
-        return self.services.network_moves if is_here else self.services.server_migrations
+        return self.parts.network_moves if is_here else self.parts.server_migrations
 
     def share_server_migration_check_compatibility(
         self, migration: values.ServerMigration

@@ -9,9 +9,9 @@ from manila_lite import errors, values
 from manila_lite.drivers.interface import Backend, FailsOver, capabilities_of, replication_of
 from manila_lite.drivers.linux import report
 from manila_lite.drivers.linux.options import is_in_domains
+from manila_lite.drivers.linux.parts import Parts
 from manila_lite.drivers.linux.protocols import active_directory, check
 from manila_lite.drivers.linux.protocols.protocol_servers import membership_of
-from manila_lite.drivers.linux.services import Services
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
@@ -22,20 +22,20 @@ class LinuxLifecycle(FailsOver):
 
     def __init__(self, backend: Backend):
         super().__init__(backend)
-        self.services = Services(backend)
+        self.parts = Parts(backend)
         self.HANDLES_SHARE_SERVERS = backend.conf.driver_handles_share_servers
-        self.PROTOCOLS = self.services.exports.protocols
+        self.PROTOCOLS = self.parts.exports.protocols
 
     def setup(self) -> None:
         """Mount the pool and start the file servers, with the exports of an earlier run.
 
         :raises errors.Final: the pool or a file server does not work; with its error message.
         """
-        conf, state = self.backend.conf, self.services.state
-        state.mkdir(parents=True, exist_ok=True)
-        state.chmod(0o700)
+        conf, state_dir = self.backend.conf, self.parts.state_dir
+        state_dir.mkdir(parents=True, exist_ok=True)
+        state_dir.chmod(0o700)
         try:
-            self.services.pool.open()
+            self.parts.pool.open()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(
                 f'linux_pool_path = {conf.linux_pool_path} cannot be used as a pool: {bad}'
@@ -44,11 +44,11 @@ class LinuxLifecycle(FailsOver):
             LOG.warning('%s serves NFS only: %s', self.backend.host, check.lacks_for_cifs(conf))
         try:
             if self.HANDLES_SHARE_SERVERS:
-                self.services.share_servers.adopt()
+                self.parts.share_servers.adopt()
             else:
                 if 'CIFS' in self.PROTOCOLS:
                     self._join_or_leave()
-                self.services.protocol_servers.start()
+                self.parts.protocol_servers.start()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(str(bad)) from bad
 
@@ -58,14 +58,14 @@ class LinuxLifecycle(FailsOver):
         :raises errors.Final: it cannot join, or an option cannot be used.
         """
         conf, host = self.backend.conf, self.backend.host
-        membership = membership_of(self.services.state, conf.linux_netns)
+        membership = membership_of(self.parts.state_dir, conf.linux_netns)
         if domain := active_directory.of_backend(conf):
             membership.join(host, domain)
         elif noted := membership.noted:
             membership.leave(host, noted.domain(conf.linux_cifs_domain_user, conf.linux_cifs_domain_password))
 
     def shutdown(self) -> None:
-        self.services.copies.end_all()
+        self.parts.copies.end_all()
 
     def report(self) -> Sequence[values.Pool]:
         """Return the one pool, and start file servers again that died.
@@ -73,8 +73,8 @@ class LinuxLifecycle(FailsOver):
         :raises CommandFailed: a server of a backend without share servers does not come up.
         """
         if not self.HANDLES_SHARE_SERVERS:
-            self.services.protocol_servers.restart_if_dead()
-        for protocol_servers in self.services.share_servers.protocol_servers():
+            self.parts.protocol_servers.restart_if_dead()
+        for protocol_servers in self.parts.share_servers.protocol_servers():
             try:
                 protocol_servers.restart_if_dead()
             except (CommandFailed, OSError) as bad:
@@ -82,9 +82,9 @@ class LinuxLifecycle(FailsOver):
         return [
             report.report(
                 self.backend.conf,
-                self.services.pool,
-                exports=self.services.exports,
-                has_qos=self.services.qos.is_supported,
+                self.parts.pool,
+                exports=self.parts.exports,
+                has_qos=self.parts.qos.is_supported,
                 capabilities=capabilities_of(self),
                 replication=replication_of(self, self.backend.conf.linux_replication_domain),
             )
@@ -97,29 +97,29 @@ class LinuxLifecycle(FailsOver):
 
     @property
     def fails_over(self) -> bool:
-        return self.services.keeper is not None
+        return self.parts.keeper is not None
 
     def take_up(self, until: float) -> None:
-        if self.services.keeper:
-            self.services.keeper.take_up(until)
+        if self.parts.keeper:
+            self.parts.keeper.take_up(until)
 
     def keep(self, until: float) -> bool:
-        return self.services.keeper is None or self.services.keeper.keep(until)
+        return self.parts.keeper is None or self.parts.keeper.keep(until)
 
     def presence(self) -> str:
-        return self.services.keeper.presence() if self.services.keeper else 'always'
+        return self.parts.keeper.presence() if self.parts.keeper else 'always'
 
     def stand_back(self) -> None:
         """Have nothing of the pool here, and forget all that was known of it: other hosts change it."""
-        if self.services.keeper:
-            self.services.copies.end_all()
-            self.services.keeper.stand_back()
-            self.services = Services(self.backend)
+        if self.parts.keeper:
+            self.parts.copies.end_all()
+            self.parts.keeper.stand_back()
+            self.parts = Parts(self.backend)
 
     def let_go(self) -> None:
-        if self.services.keeper:
-            self.services.copies.end_all()
-            self.services.keeper.leave()
+        if self.parts.keeper:
+            self.parts.copies.end_all()
+            self.parts.keeper.leave()
 
     def obstacle(self) -> str:
-        return self.services.keeper.obstacle() if self.services.keeper else ''
+        return self.parts.keeper.obstacle() if self.parts.keeper else ''

@@ -23,12 +23,12 @@ from manila_lite.conf import backend as backend_conf
 from manila_lite.conf import register_module
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.options import OPTIONS, is_shared
+from manila_lite.drivers.linux.parts import Parts
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.base import Pool
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import transfer_folder
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
-from manila_lite.drivers.linux.services import Services
 from manila_lite.host import configured_files
 from manila_lite.host.commands import ENV, CommandFailed
 from manila_lite.host.ids import SAFE_ID
@@ -48,7 +48,7 @@ class Peer:
         self._pool = pool
         self._servers = servers
 
-    def look(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
+    def describe(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
         """Return the bytes to copy, the snapshots, oldest first, and the rounds that were taken."""
         btrfs.sync(self._pool.root)
         existing = [
@@ -82,9 +82,9 @@ class Peer:
         folder = self._folder(migration)
         folder.make()
         for share, number in shares.items():
-            place = folder.path / transfer_folder.taken(_vetted(share), int(number))
-            if not place.exists():
-                btrfs.snapshot(self._pool.share(share), place, read_only=True)
+            path = folder.path / transfer_folder.taken(_vetted(share), int(number))
+            if not path.exists():
+                btrfs.snapshot(self._pool.share(share), path, read_only=True)
         return {}
 
     def freeze(self, share: str) -> dict[str, Any]:
@@ -125,9 +125,9 @@ class Peer:
         :raises CommandFailed: a part cannot be sent; the parts after it were not begun.
         """
         for parent, name in parts:
-            before = ('-p', str(self._place(migration, parent))) if parent else ()
+            before = ('-p', str(self._source(migration, parent))) if parent else ()
             done = subprocess.run(
-                ('btrfs', '--quiet', 'send', *before, str(self._place(migration, name))),
+                ('btrfs', '--quiet', 'send', *before, str(self._source(migration, name))),
                 env=ENV,
                 stdin=subprocess.DEVNULL,
                 check=False,
@@ -135,14 +135,17 @@ class Peer:
             if done.returncode:
                 raise CommandFailed(f'btrfs send {name}: exit status {done.returncode}')
 
-    def _place(self, migration: str, name: str) -> Path:
+    def _source(self, migration: str, name: str) -> Path:
         if name in (folder := self._folder(migration)).names():
             return folder.path / name
         return self._pool.snapshot(_vetted(name))
 
 
-#: The requests. The other end may be of another release, so they keep their names.
-_VERBS = ('look', 'take', 'freeze', 'drop', 'clear', 'halt', 'resume')
+#: Methods by request. The other end may be of another release, so requests keep their names.
+_VERBS = {
+    'look': 'describe',
+    **{name: name for name in ('take', 'freeze', 'drop', 'clear', 'halt', 'resume')},
+}
 
 
 def _vetted(resource_id: str) -> str:
@@ -161,7 +164,7 @@ def serve(peer: Peer, requests: Iterable[str], answer: Callable[[dict[str, Any]]
                 return _send(peer, about)
             if verb not in _VERBS:
                 raise errors.Final(f'{verb!r} is not a request.')
-            answer(getattr(peer, verb)(**about))
+            answer(getattr(peer, _VERBS[verb])(**about))
         except errors.Final as bad:
             answer({'refused': str(bad)})
         except (CommandFailed, OSError) as bad:
@@ -212,8 +215,8 @@ def make(arguments: argparse.Namespace) -> Peer:
             f'{name} has several hosts (linux_pool_fence): its share servers and shares do not migrate'
         )
     configured_files.check(conf)
-    services = Services(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
-    return Peer(services.pool, services.share_servers)
+    parts = Parts(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
+    return Peer(parts.pool, parts.share_servers)
 
 
 def main() -> None:

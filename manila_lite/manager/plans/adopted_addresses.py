@@ -12,7 +12,7 @@ from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 from manila_lite.workflow import network_allocations
 
 
-def by_place(
+def by_network(
     addresses: Iterable[str], subnet: Any, admins: Subnet | None, needs: tuple[int, int]
 ) -> tuple[list[str], list[str]]:
     """Return the addresses of a server in a subnet (its row), and those in the network of administrators, if there is one.

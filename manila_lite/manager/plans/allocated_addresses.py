@@ -73,7 +73,7 @@ def _put_into_default(
         if hold:
             hold(conn)
         share_network_subnets.put_into_network(
-            conn, subnet.id, network_allocations.place(network, wanted=(None, None))
+            conn, subnet.id, network_allocations.network_values(network, wanted=(None, None))
         )
         return share_network_subnets.get(conn, subnet.share_network_id, subnet.id)
 

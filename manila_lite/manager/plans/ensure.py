@@ -39,7 +39,7 @@ _IN_ERROR = frozenset(
 #: backend may have, since other operations rely on their mounts and exports.
 _USUALLY = (_IN_ERROR, states.SHARE.transient)
 _BY_REASON = {START: (ensure_queries.NOT_SERVED, frozenset[str]())}
-_MARK = states.SHARE['ensure']
+_ENSURE = states.SHARE['ensure']
 #: Notifications have this instead of the error, which may quote a line of the configuration file.
 _UNREAD = 'All shares were ensured with the old values, since the configuration could not be read again'
 
@@ -82,8 +82,8 @@ class Run:
                 data.narrow, data.only, data.server_ids, data.dry_run = False, None, None, False
             data.configuration = self._reread()
         with self.work.writer() as conn:
-            marked = ensure_queries.list_ensuring_instances(conn, self.host)
-            transitions.settle(conn, states.SHARE, marked, _MARK.during, str(_MARK.ok))
+            ensuring = ensure_queries.list_ensuring_instances(conn, self.host)
+            transitions.settle(conn, states.SHARE, ensuring, _ENSURE.during, str(_ENSURE.ok))
             if is_due:
                 now, total = fingerprint(self.manager), len(data.only or ())
                 if data.only is None:
@@ -187,13 +187,13 @@ class Run:
             self.work.save(conn)
             self._emit('error', error=why)
             return
-        marked = ensure_queries.list_ensuring_instances(conn, self.host)
-        transitions.settle(conn, states.SHARE, marked, _MARK.during, _MARK.fail)
+        ensuring = ensure_queries.list_ensuring_instances(conn, self.host)
+        transitions.settle(conn, states.SHARE, ensuring, _ENSURE.during, _ENSURE.fail)
         self.work.save(conn)
         if data.is_requested and (data.left or data.servers):
             # ``startup`` begins another run, as after the failure of a run that it began itself.
             self.manager.failed_run = self.work.op.id
-        ensure_results.report_failure(conn, self.work, {*marked, *data.left})
+        ensure_results.report_failure(conn, self.work, {*ensuring, *data.left})
         self._emit('error', error=_UNREAD if data.unread else why)
 
     # Parts of the states --------------------------------------------------------------------------
@@ -233,18 +233,18 @@ class Run:
             raise errors.Again(0.0)
         with self.work.writer() as conn:
             rows = self._next(conn)
-            marks = self._changes_statuses
-            free = [row.instance_id for row in rows if marks and row.status in _MARK.allowed]
-            marked = frozenset(free)
+            sets_status = self._changes_statuses
+            free = [row.instance_id for row in rows if sets_status and row.status in _ENSURE.allowed]
+            ensuring = frozenset(free)
             if free and transitions.begin_many(conn, states.SHARE, 'ensure', free) < len(free):
-                marked = frozenset(ensure_queries.list_ensuring_instances(conn, self.host))
+                ensuring = frozenset(ensure_queries.list_ensuring_instances(conn, self.host))
         if not rows:
             return None
-        others = set(free) - marked  # their status changed meanwhile
+        others = set(free) - ensuring  # their status changed meanwhile
         mine = [row for row in rows if row.status not in self._skipped and row.instance_id not in others]
         return Batch(
             ensure_results.targets(self._db, mine),
-            marked,
+            ensuring,
             len(rows) - len(mine),
             rows[-1].instance_id,
             frozenset(row.instance_id for row in mine if row.access_rules_status == states.Rules.ERROR.value),

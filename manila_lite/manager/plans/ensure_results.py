@@ -31,7 +31,7 @@ _REASONS = 1000
 _BUSY = 'It was busy.'
 #: Ids in one statement; databases limit them.
 _AT_ONCE = 500
-_MARK, _BROKEN = states.SHARE['ensure'], states.SHARE['condemn']
+_ENSURE, _BROKEN = states.SHARE['ensure'], states.SHARE['condemn']
 
 
 class Batch(NamedTuple):
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
     """
 
     targets: Sequence[values.EnsureTarget]
-    marked: frozenset[str]
+    ensuring: frozenset[str]
     skipped: int
     last: str
     doubtful: frozenset[str]
@@ -161,8 +161,8 @@ def _apply_rules(conn: Connection, work: Work[EnsureShares], batch: Batch, good:
 def _settle(conn: Connection, batch: Batch, broken: set[str]) -> None:
     """Set the marked shares among the broken ones to error, and the other marked ones to the status that they had."""
     for verb, instance_ids, to in (
-        (_MARK, batch.marked - broken, _MARK.ok),
-        (_BROKEN, batch.marked & broken, _BROKEN.fail),
+        (_ENSURE, batch.ensuring - broken, _ENSURE.ok),
+        (_BROKEN, batch.ensuring & broken, _BROKEN.fail),
     ):
         if instance_ids:
             transitions.settle(conn, states.SHARE, instance_ids, verb.during, str(to))

@@ -28,7 +28,7 @@ from manila_lite.manager.plans.migration import DriverCalls
 from manila_lite.manager.plans.task import as_shares
 from manila_lite.operation_data.host_copies import HostCopy
 from manila_lite.operation_data.migrations import MigrateServer
-from manila_lite.workflow.share_server_migration import marks
+from manila_lite.workflow.share_server_migration import rule_levels
 
 #: Seconds to wait for the end of one copy, since most of a round are short; and seconds after which the progress is saved.
 _PATIENCE, _SAVED_EVERY = 0.5, 5.0
@@ -196,7 +196,7 @@ def _catch_up(work: Work[MigrateServer], migration: values.ServerMigration) -> N
             raise errors.Again(0.0)
     for copy in copies:
         host_copy.serve(copy)
-    work.data.rules_at_target = {copy.share_id: marks(copy.migration.rules) for copy in copies}
+    work.data.rules_at_target = {copy.share_id: rule_levels(copy.migration.rules) for copy in copies}
 
 
 def _complete(work: Work[MigrateServer], migration: values.ServerMigration) -> values.MigratedServer:

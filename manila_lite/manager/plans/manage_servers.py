@@ -39,7 +39,7 @@ def register_addresses(work: Work[ManageServer]) -> None:
     with work.ctx.db.reader() as conn:
         [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
     admins, needs = admin_network.find(work), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS)
-    users, others = adopted_addresses.by_place(addresses, subnet, admins, needs)
+    users, others = adopted_addresses.by_network(addresses, subnet, admins, needs)
     adopted_addresses.keep(
         work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, users, work.hold
     )

@@ -29,7 +29,7 @@ from manila_lite.operation_data import left_copies
 from manila_lite.operation_data.left_copies import ClearServer
 from manila_lite.operation_data.migrations import Answer, MigrateServer, MovedServer
 from manila_lite.states import Migration
-from manila_lite.workflow.share_server_migration import SERVERS, marks
+from manila_lite.workflow.share_server_migration import SERVERS, rule_levels
 
 
 def driver_calls(work: Work[Any]) -> DriverCalls:
@@ -123,7 +123,7 @@ def keep(work: Work[MigrateServer], migration: values.ServerMigration, moved: va
     if missing:
         raise errors.ManilaLiteError(f'The backend did not report where {len(missing)} shares are now.')
     work.data.moved = MovedServer(
-        rules={share.share_id: marks(migration.rules.get(share.id, ())) for share in migration.shares},
+        rules={share.share_id: rule_levels(migration.rules.get(share.id, ())) for share in migration.shares},
         details=dict(moved.details),
         provider_locations=dict(moved.provider_locations),
         exports={instance_id: list(locations) for instance_id, locations in moved.export_locations.items()},

@@ -14,7 +14,7 @@ class Affinity(Filter):
         return bool(request.same_hosts)
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        if request.same_hosts.isdisjoint(pool.places):
+        if request.same_hosts.isdisjoint(pool.host_names):
             return 'the hint same_host asks for a pool of the shares that it names'
         return None
 
@@ -29,7 +29,7 @@ class AntiAffinity(Filter):
         return bool(request.different_hosts)
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        shared = request.different_hosts.intersection(pool.places)
+        shared = request.different_hosts.intersection(pool.host_names)
         return (
             'the hint different_host keeps the share away from the pools of the shares that it names'
             if shared

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filter for the backend that can make a share from a given snapshot."""
 
-from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, places
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, host_names
 
 
 class CreateFromSnapshot(Filter):
@@ -14,5 +14,5 @@ class CreateFromSnapshot(Filter):
         return request.source_host is not None
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        home = places(request.source_host or '')[1]
+        home = host_names(request.source_host or '')[1]
         return None if pool.backend == home else f'the snapshot is on {home}, the pool is on {pool.backend}'

@@ -15,5 +15,5 @@ class Excluded(Filter):
         return bool(request.excluded)
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        failed = next((place for place in pool.places if place in request.excluded), None)
+        failed = next((name for name in pool.host_names if name in request.excluded), None)
         return None if failed is None else f'it was tried before and failed: {request.excluded[failed]}'

@@ -14,4 +14,6 @@ class OnlyHost(Filter):
         return request.only_host is not None
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        return None if request.only_host in pool.places else f'the request is for {request.only_host} only'
+        return (
+            None if request.only_host in pool.host_names else f'the request is for {request.only_host} only'
+        )

@@ -4,7 +4,7 @@
 import dataclasses
 from collections.abc import Iterable
 
-from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, places
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, host_names
 
 
 class ShareReplication(Filter):
@@ -19,7 +19,7 @@ class ShareReplication(Filter):
     def prepare(self, request: PlacementRequest, pools: Iterable[PoolState]) -> PlacementRequest:
         if request.active_host is None:
             return request
-        home = places(request.active_host)[1]
+        home = host_names(request.active_host)[1]
         neighbour = next((pool for pool in pools if pool.backend == home), None)
         domain = neighbour and neighbour.capabilities.get('replication_domain')
         return dataclasses.replace(request, replication_domain=domain) if domain else request

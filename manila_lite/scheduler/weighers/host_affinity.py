@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from manila_lite.scheduler.interface import PlacementRequest, PoolState, Weigher, places
+from manila_lite.scheduler.interface import PlacementRequest, PoolState, Weigher, host_names
 
 
 class HostAffinity(Weigher):
@@ -13,7 +13,8 @@ class HostAffinity(Weigher):
         """Return how many of machine, backend and pool are the same as the source's; 0 for all if there is no source."""
         if not request.source_host:
             return [0.0] * len(pools)
-        source = places(request.source_host)
+        source = host_names(request.source_host)
         return [
-            float(sum(mine == its for mine, its in zip(pool.places, source, strict=False))) for pool in pools
+            float(sum(mine == its for mine, its in zip(pool.host_names, source, strict=False)))
+            for pool in pools
         ]

@@ -12,7 +12,7 @@ from manila_lite.api.http import discovery, faults, hints
 from manila_lite.api.http.definition import Definition
 from manila_lite.api.http.next_steps import BY_CODE, FOR_ADMINISTRATORS
 from manila_lite.siblings.compute import next_steps
-from manila_lite.siblings.compute.contract import OPS
+from manila_lite.siblings.compute.contract import CALLS
 from manila_lite.siblings.process import base
 
 HEADER, OLD_HEADER = 'OpenStack-API-Version', 'X-OpenStack-Nova-API-Version'
@@ -123,7 +123,7 @@ def _entry(raw: webob.Request, conf: Any, prefix: str) -> dict[str, Any]:
 
 
 API = Definition(
-    OPS,
+    CALLS,
     prefixes=_PREFIXES,
     version=asked,
     stamp=_stamp,

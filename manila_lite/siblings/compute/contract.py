@@ -453,4 +453,4 @@ _IMAGES = [
     ),
 ]
 
-OPS = [*_SERVERS, *_SHARES, *_IMAGES]
+CALLS = [*_SERVERS, *_SHARES, *_IMAGES]

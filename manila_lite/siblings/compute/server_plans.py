@@ -71,7 +71,7 @@ def _power_off_hard(work: Work) -> None:
 def _cut_power(work: Work) -> None:
     work.service.driver.power_off(server_of(_row(work)), hard=True)
     with work.writer() as conn:
-        share_plans.mark_shares_inactive(conn, work.resource_id)
+        share_plans.set_shares_inactive(conn, work.resource_id)
 
 
 @_exclusive
@@ -156,7 +156,7 @@ def _started(conn: Connection, work: Work) -> None:
 
 def _stopped(conn: Connection, work: Work) -> None:
     _done(conn, work)
-    share_plans.mark_shares_inactive(conn, work.resource_id)
+    share_plans.set_shares_inactive(conn, work.resource_id)
 
 
 def _deleted(conn: Connection, work: Work) -> None:
@@ -182,7 +182,7 @@ def _not_resized(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def _imaged(conn: Connection, work: Work) -> None:
-    store.mark_image_ready(conn, work.data['image'])
+    store.set_image_ready(conn, work.data['image'])
     _done(conn, work)
 
 

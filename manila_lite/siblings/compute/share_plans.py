@@ -159,11 +159,11 @@ def _unmount(work: Work) -> None:
             # A server in error may still run.
             host.driver.power_off(server_of(server), hard=True)
             with work.writer() as conn:
-                mark_shares_inactive(conn, server.id)
+                set_shares_inactive(conn, server.id)
         host.unmount(share_of(row), row.server_id)
 
 
-def mark_shares_inactive(conn: Connection, server_id: str) -> None:
+def set_shares_inactive(conn: Connection, server_id: str) -> None:
     """Mark the active shares of the server as inactive."""
     active = [one.id for one in store.attachments(conn, (server_id,)) if one.status == 'active']
     transitions.settle(conn, ATTACHMENT, active, 'active', 'inactive')

@@ -83,7 +83,7 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
 
 
 API = Definition(
-    ops=contract.OPS,
+    calls=contract.CALLS,
     prefixes=tuple(_MINOR),
     version=_version,
     stamp=lambda answer, version, raw: answer,

@@ -308,7 +308,7 @@ _CHANGES_OF_IMAGES = [
 ]
 _501 = ((calls.NotOffered, 501),)
 
-OPS = [
+CALLS = [
     *_calls(
         rules.NODE_GROUP_TEMPLATE,
         '/node-group-templates',

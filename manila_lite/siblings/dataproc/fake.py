@@ -91,9 +91,9 @@ class FakeHandler(ShareHandler):
             raise errors.Final(refused.read_text().strip() or 'It was refused.')
         if (remote.directory / 'dead' / mount.share_id).exists():
             raise errors.Again(self.conf.dataproc.retry_delay, f'The server of {mount.path} does not answer.')
-        place = remote.directory / 'mounts' / mount.share_id
-        place.with_suffix('.new').write_text(_written(mount))
-        place.with_suffix('.new').replace(place)
+        path = remote.directory / 'mounts' / mount.share_id
+        path.with_suffix('.new').write_text(_written(mount))
+        path.with_suffix('.new').replace(path)
 
     def unmount(self, remote: Any, mount: Mount, force: bool = False) -> str:
         """Delete the file of the mount."""
@@ -105,14 +105,14 @@ class FakeHandler(ShareHandler):
 
     def is_mounted(self, remote: Any, mount: Mount) -> bool:
         """Say whether there is a file with exactly this mount, and none that says it is dead."""
-        place = remote.directory / 'mounts' / mount.share_id
+        path = remote.directory / 'mounts' / mount.share_id
         dead = (remote.directory / 'dead' / mount.share_id).exists()
-        return not dead and place.exists() and place.read_text() == _written(mount)
+        return not dead and path.exists() and path.read_text() == _written(mount)
 
     def clean(self, remote: Any) -> None:
         """Delete the files of all mounts."""
-        for place in (remote.directory / 'mounts').iterdir():
-            place.unlink()
+        for path in (remote.directory / 'mounts').iterdir():
+            path.unlink()
 
 
 def _written(mount: Mount) -> str:

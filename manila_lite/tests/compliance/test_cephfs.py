@@ -71,14 +71,14 @@ class CephfsBinding(base.Binding):
 
     def new_driver(self):
         driver = super().new_driver()
-        driver.services.shares.COPY_SECONDS = base.STUCK
+        driver.parts.shares.COPY_SECONDS = base.STUCK
         return driver
 
     def a_share(self, *args, **changes):
         return super().a_share(*args, **{'proto': 'CEPHFS'} | changes)
 
     def _path(self, share) -> str | None:
-        found = self.driver.services.subvolumes.find(share)
+        found = self.driver.parts.subvolumes.find(share)
         return found and found.path
 
     def write(self, share, text):
@@ -109,7 +109,7 @@ class CephfsBinding(base.Binding):
         mount.close(number)
         mount.sync_fs()
         waiting.until(
-            lambda: self.driver.services.subvolumes.find(share).used >= gib * _GIB, 'the size is known'
+            lambda: self.driver.parts.subvolumes.find(share).used >= gib * _GIB, 'the size is known'
         )
 
     def limit(self, share):
@@ -130,11 +130,11 @@ class CephfsBinding(base.Binding):
     def lose_power(self):
         """Restart, with limits and keys lost: a cluster does not forget them, but an administrator may delete them."""
         driver = self.driver
-        for name in driver.services.subvolumes.names():
+        for name in driver.parts.subvolumes.names():
             with contextlib.suppress(Refused):
-                for entry in driver.services.subvolumes.ask('authorized_list', name):
-                    driver.services.subvolumes.ask('deauthorize', name, auth_id=next(iter(entry)))
-                driver.services.subvolumes.ask('resize', name, new_size='inf')
+                for entry in driver.parts.subvolumes.ask('authorized_list', name):
+                    driver.parts.subvolumes.ask('deauthorize', name, auth_id=next(iter(entry)))
+                driver.parts.subvolumes.ask('resize', name, new_size='inf')
         self.restart()
 
 
@@ -192,7 +192,7 @@ class CephfsEdgeCasesTest(edge_cases.EdgeCases, CephfsBinding):
         self.assertEqual('first', self.read(copy))
         for _ in range(2):
             self.driver.delete_snapshot(snapshot)
-        self.assertNotIn(share.id, self.driver.services.subvolumes.names())
+        self.assertNotIn(share.id, self.driver.parts.subvolumes.names())
         self.assertRaises(errors.Final, self.driver.create_share_from_snapshot, self.a_share(), snapshot)
 
 
@@ -289,7 +289,7 @@ class CephfsProgramTest(CephfsBinding):
     def new_driver(self):
         driver = super().new_driver()
         self.way = ProgramOnce(Identity(self.ceph.conf, 'ceph', 'manila'))
-        driver.services.cluster._make = lambda: self.way
+        driver.parts.cluster._make = lambda: self.way
         return driver
 
     def test_shares_live_and_end_without_bindings(self):

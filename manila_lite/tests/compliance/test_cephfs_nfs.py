@@ -79,14 +79,12 @@ class GatewayBinding(NfsBinding):
     def new_driver(self):
         driver = super().new_driver()
         if not hasattr(self, 'driver'):
-            self.addCleanup(
-                driver.services.protocol.gateway.stop
-            )  # the last one, after all shares are deleted
+            self.addCleanup(driver.parts.protocol.gateway.stop)  # the last one, after all shares are deleted
         return driver
 
     def in_force(self, share):
         """Return the clients that NFS-Ganesha admits now, by its own account and not by a file."""
-        server = self.driver.services.protocol.gateway.server
+        server = self.driver.parts.protocol.gateway.server
         seen = server.exports.inspect([share.id])[share.id]
         if seen.path is None:
             return set()
@@ -99,7 +97,7 @@ class GatewayBinding(NfsBinding):
 
     def lose_power(self):
         """Simulate a reboot, a file that a disk check moved away, and lost keys and limits."""
-        self.driver.services.protocol.gateway.stop()
+        self.driver.parts.protocol.gateway.stop()
         next(self.state_dir.glob('exports.d/*.conf')).unlink()
         super().lose_power()
 

@@ -77,7 +77,7 @@ class ClusterProgramTest(ClusterBinding):
     def new_driver(self):
         driver = super().new_driver()
         self.way = ProgramOnce(Identity(self.ceph.conf, 'ceph', 'manila'), 'nfs ')
-        driver.services.cluster._make = lambda: self.way
+        driver.parts.cluster._make = lambda: self.way
         return driver
 
     def test_exports_come_change_and_go_without_bindings(self):

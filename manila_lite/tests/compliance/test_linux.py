@@ -85,7 +85,7 @@ class LinuxBinding(base.Binding):
         return driver
 
     def _file(self, share) -> Path:
-        return self.driver.services.pool.share(share.id) / 'data'
+        return self.driver.parts.pool.share(share.id) / 'data'
 
     def write(self, share, text):
         self._file(share).write_text(text)
@@ -105,7 +105,7 @@ class LinuxBinding(base.Binding):
 
     def protocol_server(self, share):
         """Return the NFS server that the share is on."""
-        return self.driver.services.protocol_servers.of('NFS')
+        return self.driver.parts.protocol_servers.of('NFS')
 
     def in_force(self, share):
         """Return the clients that Ganesha admits now, by its own account and not by a file."""
@@ -163,7 +163,7 @@ class LinuxCifsBinding(LinuxBinding):
         return super().a_share(*args, **{'proto': 'CIFS'} | changes)
 
     def protocol_server(self, share):
-        return self.driver.services.protocol_servers.of('CIFS')
+        return self.driver.parts.protocol_servers.of('CIFS')
 
     def in_force(self, share):
         """Return the clients in smbd's configuration, if smbd runs."""
@@ -233,12 +233,12 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         return server
 
     def protocol_server(self, share):
-        return self.driver.services.share_servers.protocol_server(share.server.id, share.proto)
+        return self.driver.parts.share_servers.protocol_server(share.server.id, share.proto)
 
     def addresses(self, server):
         """Return the addresses in the kernel, if an NFS server runs there."""
         try:
-            protocol_server = self.driver.services.share_servers.protocol_server(server.id)
+            protocol_server = self.driver.parts.share_servers.protocol_server(server.id)
         except errors.Final:
             return set()
         return self.left_there(server) if protocol_server.server.running else set()
@@ -348,7 +348,7 @@ class LinuxCifsMigrationTest(server_calls.EveryMigrationCall, LinuxMigrationBind
 
     def test_a_target_without_cifs_is_no_target(self):
         migration = self.a_migration()
-        self.driver.services.exports.protocols = frozenset({'NFS'})
+        self.driver.parts.exports.protocols = frozenset({'NFS'})
         self.assertIn(
             'not serve CIFS', self.driver.share_server_migration_check_compatibility(migration).reason
         )
@@ -415,7 +415,7 @@ class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):
         return super().origin_options() | {'linux_nfs_port': '12049'}
 
     def is_fenced(self, share):
-        return btrfs.is_read_only(self.driver.services.pool.share(share.id))
+        return btrfs.is_read_only(self.driver.parts.pool.share(share.id))
 
 
 class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBinding):

@@ -13,7 +13,7 @@ class KeptInMigrationTest(test_linux.LinuxShareMigrationBinding):
     def test_migration(self):
         migration = self.a_move()
         [snapshot] = migration.snapshots
-        place = self.origin.services.pool.share(migration.source.id)
+        place = self.origin.parts.pool.share(migration.source.id)
         files.plant(place)
         self.driver.share_migration_start(migration)
         self.near(migration)
@@ -21,15 +21,12 @@ class KeptInMigrationTest(test_linux.LinuxShareMigrationBinding):
         self.driver.share_migration_complete(migration)
         self.assertEqual(
             kept.DROPS['driver'],
-            kept.lost(kept.look(place), kept.look(self.driver.services.pool.share(migration.target.id))),
+            kept.lost(kept.look(place), kept.look(self.driver.parts.pool.share(migration.target.id))),
         )
         self.assertEqual(
             kept.DROPS['driver'] - {'flags'},
             kept.lost(
-                *(
-                    kept.look(driver.services.pool.snapshot(snapshot.id))
-                    for driver in (self.origin, self.driver)
-                )
+                *(kept.look(driver.parts.pool.snapshot(snapshot.id)) for driver in (self.origin, self.driver))
             ),
         )
 
@@ -41,8 +38,8 @@ class KeptInReplicaTest(test_linux.LinuxReplicationBinding):
         self.driver.create_replica(replica)
         return (
             replica,
-            self.origin.services.pool.share(replica.active.id),
-            lambda: kept.look(self.driver.services.pool.share(replica.id)),
+            self.origin.parts.pool.share(replica.active.id),
+            lambda: kept.look(self.driver.parts.pool.share(replica.id)),
         )
 
     def test_update_and_promotion(self):

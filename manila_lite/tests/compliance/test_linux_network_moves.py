@@ -59,7 +59,7 @@ class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
 
     def assert_all_is_kept(self):
         """Check that no data is gone, of shares or snapshots."""
-        pool = self.driver.services.pool
+        pool = self.driver.parts.pool
         self.assertEqual(['later', 'second'], [self.read(share) for share in self.migration.shares])
         self.assertEqual(
             ['first'], [(pool.snapshot(taken.id) / 'data').read_text() for taken in self.migration.snapshots]

@@ -10,7 +10,7 @@ import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import policies
 from manila_lite.api import versions
 from manila_lite.api.http.routes import Routes
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.console import files
 
 OWN = sorted((files.ROOT / 'js').rglob('*.js'))
@@ -109,7 +109,7 @@ class ConsoleTest(testtools.TestCase):
         self.assertEqual(set(), named - known)
 
     def test_calls_exist(self):
-        routes, seen = Routes(OPS), 0
+        routes, seen = Routes(CALLS), 0
         for path in OWN:
             for name, plain, filled in _CALL.findall(path.read_text()):
                 where = re.sub(r'\$\{[^}]*\}', 'x', plain or filled)
@@ -119,6 +119,6 @@ class ConsoleTest(testtools.TestCase):
                     f'{where}/action'.split('/') if name == 'act' else where.split('/'), versions.MAX
                 )
                 self.assertIsNotNone(match, (path.name, where))
-                self.assertIn(_METHODS[name], {op.method for op in match.ops}, (path.name, where))
+                self.assertIn(_METHODS[name], {op.method for op in match.calls}, (path.name, where))
                 seen += 1
         self.assertTrue(seen > 25, seen)

@@ -15,7 +15,7 @@ import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import policies
 from manila_lite.api import versions
 from manila_lite.api.framework import fields, handlers
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 METHODS = ('GET', 'POST', 'PUT', 'DELETE')
@@ -29,7 +29,7 @@ def label(op):
 class Rows(testtools.TestCase):
     def test_rules_exist_and_name_the_call(self):
         unnamed = []
-        for op in OPS:
+        for op in CALLS:
             self.assertIn(op.policy, RULES, label(op))
             documented = {
                 (call['method'], shape(call['path'].partition('?')[0]))
@@ -40,7 +40,7 @@ class Rows(testtools.TestCase):
         self.assertEqual([], unnamed, 'rules that do not name the call that asks them')
 
     def test_methods_are_known_and_paths_are_well_formed(self):
-        for op in OPS:
+        for op in CALLS:
             self.assertIn(op.method, METHODS)
             for path in (op.path, op.old_path or op.path):
                 self.assertTrue(re.fullmatch(r'(/([a-z_-]+|{[a-z_]+}))+', path), path)
@@ -49,7 +49,7 @@ class Rows(testtools.TestCase):
                 self.assertNotIn('project_id', names, 'the router knows it')
 
     def test_old_names(self):
-        for op in OPS:
+        for op in CALLS:
             if op.old_path:
                 self.assertNotEqual(op.path, op.old_path)
                 self.assertEqual(re.findall('{.*?}', op.path), re.findall('{.*?}', op.old_path))
@@ -61,7 +61,7 @@ class Rows(testtools.TestCase):
                 self.assertIsNotNone(op.action)
 
     def test_calls_that_return_false_have_another_status(self):
-        for op in OPS:
+        for op in CALLS:
             does = op.call.does if isinstance(op.call, handlers.Handler) else op.call
             returned = typing.get_type_hints(does).get('return')
             may_be_idle = returned is bool or typing.Literal[False] in typing.get_args(returned)
@@ -69,29 +69,29 @@ class Rows(testtools.TestCase):
             self.assertIn(op.or_ok, (None, 200), label(op))
 
     def test_functions_take_the_parts_that_rows_give_them(self):
-        for op in OPS:
+        for op in CALLS:
             if isinstance(op.call, handlers.Handler) and op.call.parts:
                 inspect.signature(op.call.does).bind(*op.call.parts, **op.call.named)
 
     def test_parts_are_in_path_and_body_of_the_row(self):
-        for op in OPS:
+        for op in CALLS:
             given = (*getattr(op.call, 'parts', ()), *getattr(op.call, 'named', {}).values())
-            parts = {(one.place, one.name) for one in given if isinstance(one, handlers.Part) and one.name}
+            parts = {(one.location, one.name) for one in given if isinstance(one, handlers.Part) and one.name}
             known = {('path', name) for name in re.findall(r'{(\w+)}', op.path)}
             known |= {('query', field.name) for field in op.query}
             known |= {('body', field.name) for field in (op.body.fields if op.body else ())}
             self.assertEqual(set(), parts - known, label(op))
-            if ('body', '') in {(one.place, one.name) for one in given if isinstance(one, handlers.Part)}:
+            if ('body', '') in {(one.location, one.name) for one in given if isinstance(one, handlers.Part)}:
                 self.assertIsNotNone(op.body, label(op))
 
     def test_actions_are_posts_to_their_path(self):
-        for op in OPS:
+        for op in CALLS:
             self.assertEqual(op.path.endswith('/action'), op.action is not None, label(op))
             if op.action:
                 self.assertEqual('POST', op.method)
 
     def test_response_schemas_compile_and_empty_responses_have_none(self):
-        for op in OPS:
+        for op in CALLS:
             self.assertIn(op.ok, (200, 202, 204), label(op))
             if op.ok == 204 or op.method == 'DELETE':
                 self.assertIsNone(op.view, label(op))
@@ -101,7 +101,7 @@ class Rows(testtools.TestCase):
                 compile_all(op.view.schema(version) for version in versions.HISTORY if op.lives(version))
 
     def test_request_body_schemas_compile(self):
-        for op in OPS:
+        for op in CALLS:
             bodies = [
                 (body, version)
                 for version in versions.HISTORY
@@ -115,7 +115,7 @@ class Rows(testtools.TestCase):
         for version in versions.HISTORY:
             keys = [
                 (op.method, shape(op.path_at(version)), op.action_at(version))
-                for op in OPS
+                for op in CALLS
                 if op.lives(version)
             ]
             twice = {key for key in keys if keys.count(key) > 1}
@@ -124,7 +124,7 @@ class Rows(testtools.TestCase):
     def test_path_parameters_at_the_same_position_have_the_same_name(self):
         """The router keeps one name per place in a path."""
         names: dict[tuple[str, ...], set[str]] = {}
-        for op in OPS:
+        for op in CALLS:
             for path in {op.path, op.old_path or op.path}:
                 parts = path.strip('/').split('/')
                 for number, part in enumerate(parts):
@@ -133,13 +133,13 @@ class Rows(testtools.TestCase):
         self.assertEqual({}, {place: found for place, found in names.items() if len(found) > 1})
 
     def test_calls_are_documented(self):
-        for op in OPS:
+        for op in CALLS:
             self.assertTrue(
                 (op.call.__doc__ or '').strip(), f'{op.name} has no docstring, which the API reference shows'
             )
 
     def test_paged_lists_accept_limit_and_offset(self):
-        for op in OPS:
+        for op in CALLS:
             if getattr(op.view, 'paged', False):
                 self.assertLessEqual({'limit', 'offset'}, {field.name for field in op.query}, label(op))
 
@@ -160,7 +160,7 @@ class Tried(testtools.TestCase):
 
     def test_each_call_is_requested_in_a_functional_test(self):
         requests = set(itertools.chain(gabbi_requests(), python_requests()))
-        missing = [label(op) for op in OPS if not any(matches(op, request) for request in requests)]
+        missing = [label(op) for op in CALLS if not any(matches(op, request) for request in requests)]
         self.assertEqual([], missing, '\n'.join(['no request of:', *missing]))
 
 

@@ -16,7 +16,7 @@ import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import metrics, policies, states
 from manila_lite.api import versions
 from manila_lite.api.http import openapi
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.cmd import metrics_collector
 from manila_lite.cmd.manage import categories
 from manila_lite.conf import opts
@@ -84,8 +84,8 @@ class Build(testtools.TestCase):
     @staticmethod
     def named():
         return {
-            'api': [f'{op.method} {op.path}' for op in OPS] + [op.action for op in OPS if op.action],
-            'proofs': [f'{op.method} {op.path}' for op in OPS],
+            'api': [f'{op.method} {op.path}' for op in CALLS] + [op.action for op in CALLS if op.action],
+            'proofs': [f'{op.method} {op.path}' for op in CALLS],
             'configuration': [option.dest for _, options in opts.list_opts() for option in options],
             'policies': [rule.name for rule in policies.list_rules()],
             'metrics': [family.name for family, _ in (*metrics.families(), *metrics_collector.families())],

@@ -41,7 +41,7 @@ class RedoTest(testtools.TestCase):
         for found in REDO.values():
             for redo in found.values():
                 self.assertIn(redo.kind, backends)
-                if redo.placeless or redo.verb == 'extend':
+                if redo.without_host or redo.verb == 'extend':
                     self.assertIn(redo.kind, schedulers)
 
     def test_deletion_is_not_redone_for_a_manually_set_status(self):

@@ -9,7 +9,7 @@ import testtools
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
 from manila_lite.api.http import openapi
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.contract import openapi_file
 
 #: The first and the last, both sides of the change of names, and some between.
@@ -29,7 +29,7 @@ class Document(testtools.TestCase):
     def test_document_has_every_call(self):
         for version in TRIED:
             paths = openapi.document(version)['paths']
-            for op in OPS:
+            for op in CALLS:
                 if op.lives(version):
                     call = paths[op.path_at(version)][op.method.lower()]
                     self.assertIn(op.policy, call['x-policies'])
@@ -37,7 +37,7 @@ class Document(testtools.TestCase):
 
     def test_document_has_only_calls_of_the_contract(self):
         for version in TRIED:
-            living = {(op.path_at(version), op.method.lower()) for op in OPS if op.lives(version)}
+            living = {(op.path_at(version), op.method.lower()) for op in CALLS if op.lives(version)}
             found = {
                 (path, method)
                 for path, calls in openapi.document(version)['paths'].items()
@@ -73,7 +73,7 @@ class Document(testtools.TestCase):
             for call in calls.values()
             if {'$ref': '#/components/parameters/once'} in call['parameters'] and '422' in call['responses']
         }
-        self.assertEqual({op.path for op in OPS if op.once}, said)
+        self.assertEqual({op.path for op in CALLS if op.once}, said)
         self.assertLessEqual({'/shares', '/snapshots', '/share-networks', '/shares/{share_id}/action'}, said)
 
     def test_every_call_describes_its_error_statuses(self):

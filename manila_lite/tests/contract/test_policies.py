@@ -10,7 +10,7 @@ import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import policies
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
@@ -23,7 +23,7 @@ class Roles(base.ServiceTest):
     def test_caller_without_a_useful_role_passes_no_rule(self):
         """A caller without a useful role passes no rule of any call, except those that are public by design."""
         context = self.service.context(roles=['none'])
-        public = sorted({op.policy for op in OPS if context.can(op.policy)})
+        public = sorted({op.policy for op in CALLS if context.can(op.policy)})
         self.assertEqual([], public)
 
     def test_members_fail_the_rules_of_administrators(self):

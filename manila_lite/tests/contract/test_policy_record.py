@@ -12,7 +12,7 @@ import yaml
 
 import manila_lite.cmd  # first: threads
 from manila_lite import policies
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.policies import base
 
 _CODE = pathlib.Path(manila_lite.__file__).parent
@@ -51,7 +51,7 @@ def names_in(tree):
 @functools.cache
 def used():
     """Return the names of all rules that code mentions."""
-    found = {op.policy for op in OPS}
+    found = {op.policy for op in CALLS}
     for tree in modules():
         found.update(names_in(tree))
     return found

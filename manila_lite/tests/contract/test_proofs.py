@@ -3,13 +3,13 @@
 
 import testtools
 
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.functional import proofs
 
 
 class Proofs(testtools.TestCase):
     def test_each_call_has_a_proof(self):
-        missing = sorted({proofs.label(op) for op in OPS if proofs.proof(op) is None})
+        missing = sorted({proofs.label(op) for op in CALLS if proofs.proof(op) is None})
         self.assertEqual(
             [],
             missing,
@@ -17,7 +17,7 @@ class Proofs(testtools.TestCase):
         )
 
     def test_named_files_contain_the_request_of_their_call(self):
-        files = {proofs.label(op): (op, proofs.proof(op)) for op in OPS}
+        files = {proofs.label(op): (op, proofs.proof(op)) for op in CALLS}
         self.assertEqual(
             [],
             [
@@ -29,5 +29,5 @@ class Proofs(testtools.TestCase):
 
     def test_most_proofs_are_computed(self):
         """Most proofs are computed, so that the table of names does not become the proof."""
-        computed = [op for op in OPS if ':' in (proofs.proof(op) or '')]
-        self.assertLess(len(OPS) * 3 // 4, len(computed))
+        computed = [op for op in CALLS if ':' in (proofs.proof(op) or '')]
+        self.assertLess(len(CALLS) * 3 // 4, len(computed))

@@ -4,7 +4,7 @@
 import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.contract import record
 
 
@@ -13,7 +13,7 @@ class Record(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.written, self.served = record.written(), record.served(OPS)
+        self.written, self.served = record.written(), record.served(CALLS)
 
     def test_contract_and_record_have_the_same_calls(self):
         self.assertEqual(sorted(self.written), sorted(self.served))

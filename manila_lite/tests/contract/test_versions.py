@@ -7,7 +7,7 @@ import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 
 
 def fields_of(op):
@@ -24,7 +24,7 @@ class Versions(testtools.TestCase):
         self.assertTrue(all(versions.HISTORY.values()))
 
     def test_versions_of_calls_and_fields_are_in_the_history(self):
-        for op in OPS:
+        for op in CALLS:
             for thing in (op, *fields_of(op)):
                 for text in (thing.since, thing.until):
                     if text is not None:
@@ -38,7 +38,7 @@ class Versions(testtools.TestCase):
                     )
 
     def test_field_names_are_unique_at_each_version(self):
-        for op in OPS:
+        for op in CALLS:
             for group in (
                 op.query,
                 op.body.fields if op.body else (),

@@ -10,7 +10,7 @@ import fixtures
 import sqlalchemy as sa
 
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.db import models
 from manila_lite.policies import base as rules
 from manila_lite.policies import list_rules
@@ -96,7 +96,7 @@ class WalkTest(base.ServiceTest):
         cls.ids = {value for name, value in cls.world.items() if name not in COMMON | {'quota_project_id'}}
 
     def ops(self, version=versions.MAX):
-        return [op for op in OPS if op.lives(version)]
+        return [op for op in CALLS if op.lives(version)]
 
     def may(self, op):
         """Say whether policy allows a member this call on a resource of the own project."""

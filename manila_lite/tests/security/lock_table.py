@@ -5,7 +5,7 @@ import pathlib
 
 import yaml
 
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 
 _READ = yaml.safe_load(pathlib.Path(__file__).with_name('locks.yaml').read_text())
 
@@ -23,4 +23,4 @@ def label(op):
 
 
 #: The calls that change something.
-CHANGING = [op for op in OPS if op.method != 'GET']
+CHANGING = [op for op in CALLS if op.method != 'GET']

@@ -25,7 +25,7 @@ class Btrfs(copies_base.Backups):
         (place / 'big').unlink()
         self.grant(self.mine, (self.fabric.v4('one'), 'rw'))
         self.driver.restore_backup(self.mine, backup)
-        draft = private_copies.at(self.driver.services.pool, backup.id)
+        draft = private_copies.at(self.driver.parts.pool, backup.id)
         self.assertTrue((draft / 'good').exists())
         seen = set()
         while self.driver.copies.is_copying(backup) and self.driver.copies._running[backup.id].is_alive():
@@ -35,7 +35,7 @@ class Btrfs(copies_base.Backups):
         self.assertEqual(100, self.driver.restore_backup_continue(self.mine, backup).percent)
         self.assertEqual('data', self.works('one', self.mine, 'read', 'good'))
         self.assertFalse(draft.exists())
-        self.assertEqual(_GIB, btrfs.limit_of(self.driver.services.pool.root, self.at(self.mine)))
+        self.assertEqual(_GIB, btrfs.limit_of(self.driver.parts.pool.root, self.at(self.mine)))
         self.assertEqual([self.mine.id], [path.name for path in self.at(self.mine).parent.iterdir()])
 
     def test_cancelled_restore_leaves_the_share_unchanged(self):

@@ -25,7 +25,7 @@ class Snapshots(base.ShareTest):
         folder = Path(tempfile.mkdtemp(prefix='ml-outside-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         self.outside = tenant.Outside(folder / 'outside')
-        self.place = self.driver.services.pool.share(self.made.id)
+        self.place = self.driver.parts.pool.share(self.made.id)
 
     def test_clone_and_revert_give_the_same_tree_during_an_attack(self):
         tenant.plant(self.place, self.outside.place)
@@ -41,7 +41,7 @@ class Snapshots(base.ShareTest):
                 self.driver.create_share_from_snapshot(clone, taken)
                 self.driver.revert_to_snapshot(taken)
                 for share in (clone, self.made):
-                    self.assertEqual(before, tenant.tree(self.driver.services.pool.share(share.id)))
+                    self.assertEqual(before, tenant.tree(self.driver.parts.pool.share(share.id)))
         self.assertTrue(self.outside.is_untouched())
 
     def test_ten_thousand_directories_are_deleted_with_their_share(self):
@@ -104,7 +104,7 @@ class TakenOver(cifs_base.Directory):
 
     def test_directories_inside_a_share_cannot_be_managed(self):
         mine = self.share()
-        place = self.driver.services.pool.share(mine.id)
+        place = self.driver.parts.pool.share(mine.id)
         (place / 'sub' / 'name').mkdir(parents=True)
         share = values.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
         for way in (('sub',), ('sub', 'name')):

@@ -42,10 +42,10 @@ class Moves(copying.MoveTest):
 
     def test_both_mounts_disallow_programs_and_devices(self):
         self.ends(self.moves.copy)
-        for place in self.moves.places('target'):
+        for place in self.moves.mount_points('target'):
             flags = os.statvfs(place).f_flag
             self.assertTrue(flags & os.ST_NOSUID and flags & os.ST_NODEV and flags & os.ST_NOEXEC, place)
-        self.assertTrue(os.statvfs(self.moves.places('target')[0]).f_flag & os.ST_RDONLY)
+        self.assertTrue(os.statvfs(self.moves.mount_points('target')[0]).f_flag & os.ST_RDONLY)
         self.moves.clear('target')
         self.assertEqual([], list(self.moves.folder.iterdir()))
 

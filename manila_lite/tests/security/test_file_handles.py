@@ -69,14 +69,14 @@ class _Forging:
 
     def place(self, share):
         """Return the path of the share in the pool."""
-        return self.driver.services.pool.share(share.id)
+        return self.driver.parts.pool.share(share.id)
 
     def snapshot(self):
         """Return the path of a snapshot of my share; it holds files deleted since, and cannot be mounted."""
         snapshot = values.Snapshot(f'snap-{self.mine.id}', self.mine, 1)
         self.driver.create_snapshot(snapshot)
         self.addCleanup(self.driver.delete_snapshot, snapshot)
-        return self.driver.services.pool.snapshot(snapshot.id)
+        return self.driver.parts.pool.snapshot(snapshot.id)
 
     def shut(self, handle, about, also=()):
         """Check that every act with the handle is refused."""
@@ -90,7 +90,7 @@ class _Forging:
 
     def test_real_handles_of_other_files_are_refused(self):
         """Real handles of others are refused: the best that an attacker could guess."""
-        top, theirs = self.driver.services.pool.root, self.place(self.other)
+        top, theirs = self.driver.parts.pool.root, self.place(self.other)
         for path in (
             top,
             top / 'shares',
@@ -188,7 +188,7 @@ class _Forging:
         self.shut(self.handle, 'of a deleted share')
 
     def test_df_shows_the_share(self):
-        btrfs.sync(self.driver.services.pool.root)
+        btrfs.sync(self.driver.parts.pool.root)
         available, free, total = self.client.space(self.handle)
         self.assertEqual(1 << 30, total)
         self.assertEqual(available, free)
@@ -250,7 +250,7 @@ class Unguarded(base.LinuxTest):
     """Exports without a guard are not served."""
 
     def test_server_that_bypasses_the_guard_serves_no_share(self):
-        share, server = self.share(), self.driver.services.protocol_servers.of('NFS').server
+        share, server = self.share(), self.driver.parts.protocol_servers.of('NFS').server
         self.addCleanup(server.start, lambda: None)
         self.addCleanup(server.stop)
         guarded = server._conf
@@ -261,14 +261,14 @@ class Unguarded(base.LinuxTest):
         refused = self.assertRaises(CommandFailed, server.start, lambda: None)
         self.assertIn('does not use its guard', str(refused))
         self.assertFalse(server.running)
-        server.exports.hold(share.id)
+        server.exports.suspend(share.id)
         server.start(lambda: None)
         refused = self.assertRaises(CommandFailed, self.grant, share, (self.fabric.v4('one'), 'rw'))
         self.assertIn('does not use its guard', str(refused))
         self.refused('NOENT', 'one', share, 'list')
 
     def test_library_that_somebody_put_in_place_is_not_loaded(self):
-        share, server = self.share(), self.driver.services.protocol_servers.of('NFS').server
+        share, server = self.share(), self.driver.parts.protocol_servers.of('NFS').server
         library = server.fsal.plugins / handle_guard.LIBRARY
         made = library.read_bytes()
         server.stop()
@@ -283,19 +283,16 @@ class Unguarded(base.LinuxTest):
         """A second line of defence, if a plain directory is exported by mistake: inode 2 is the root of the host."""
         share = self.share()
         plain = Path(self.state, 'plain', share.id)
-        for place, kind in (
-            (plain, 'of the host'),
-            (self.driver.services.pool.root / 'plain', 'of the pool'),
-        ):
+        for place, kind in ((plain, 'of the host'), (self.driver.parts.pool.root / 'plain', 'of the pool')):
             place.mkdir(parents=True)
             (place / 'f').write_text('x')
             block = (
-                self.driver.services.protocol_servers.of('NFS')
+                self.driver.parts.protocol_servers.of('NFS')
                 .blocks([values.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')])[0][0]
                 .text
             )
-            self.driver.services.protocol_servers.of('NFS').serve('plain', place, [block])
-            self.addCleanup(self.driver.services.protocol_servers.of('NFS').forget, 'plain')
+            self.driver.parts.protocol_servers.of('NFS').serve('plain', place, [block])
+            self.addCleanup(self.driver.parts.protocol_servers.of('NFS').forget, 'plain')
             client = nfs4.Client(self.fabric.v4('nas'), netns=self.fabric.name('one'))
             self.addCleanup(client.close)
             handle = client.walk('shares', 'plain')
@@ -310,7 +307,7 @@ class Unguarded(base.LinuxTest):
                         self.assertIn(
                             self.assertRaises(nfs4.Refused, call).name, _SHUT, f'{kind}, {about}: {what}'
                         )
-            self.driver.services.protocol_servers.of('NFS').forget('plain')
+            self.driver.parts.protocol_servers.of('NFS').forget('plain')
 
 
 @cifs_base.needs_samba
@@ -329,8 +326,8 @@ class Directories(cifs_base.Directory):
 
     def test_old_nfs_share_is_reported_with_the_reason_and_can_be_deleted(self):
         share = values.Share('before', 's', 'p', 1, 'NFS', 'pool')
-        (self.driver.services.pool.share('before')).mkdir()
+        (self.driver.parts.pool.share('before')).mkdir()
         result = self.driver.ensure_shares([values.EnsureTarget(share, ())])['before']
         self.assertIn('manila-linux-convert', result.error)
         self.driver.delete_share(share)
-        self.assertFalse(self.driver.services.pool.share('before').exists())
+        self.assertFalse(self.driver.parts.pool.share('before').exists())

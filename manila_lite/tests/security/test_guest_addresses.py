@@ -215,7 +215,7 @@ class Frames(testtools.TestCase):
             {*good, *bad} - _NEVER, self.passed({**bad, **good}, marker) - _NEVER, 'without a filter'
         )
         for _ in range(2):
-            taps.hold(self.space, 'guest', nic)
+            taps.restrict(self.space, 'guest', nic)
             self.assertEqual(set(good), self.passed({**bad, **good}, marker))
 
     def test_ipv4(self):
@@ -226,6 +226,6 @@ class Frames(testtools.TestCase):
 
     def test_cut_frames_pass_with_a_whole_header_only(self):
         """The kernel lets a frame pass when the filter reads behind its end."""
-        taps.hold(self.space, 'guest', Nic('n', 'n', 'fd66::5', OWN, ''))
+        taps.restrict(self.space, 'guest', Nic('n', 'n', 'fd66::5', OWN, ''))
         whole = GOOD_SIX['its own advertisement']
         self.assertEqual(set(), self.passed({size: whole[:size] for size in range(15, len(whole))}, whole))

@@ -14,7 +14,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import fields
 from manila_lite.api.framework.call import PAGE
 from manila_lite.api.framework.fields import Many
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.db import models
 from manila_lite.db.queries import shares
 from manila_lite.siblings.compute import contract as compute_contract
@@ -88,7 +88,7 @@ class HiddenFields(base.ServiceTest):
     def lists(self):
         """Yield the lists that members may ask for."""
         ctx = self.service.context(roles=['member', 'reader'])
-        for op in OPS:
+        for op in CALLS:
             if (
                 op.method == 'GET'
                 and isinstance(op.view, Many)
@@ -102,14 +102,14 @@ class HiddenFields(base.ServiceTest):
         """Return the names of the fields of a list that a member sees, in one of its forms."""
         forms = [
             one
-            for one in OPS
+            for one in CALLS
             if isinstance(one.view, Many)
             and one.method == 'GET'
             and one.path.removesuffix('/detail') == op.path.removesuffix('/detail')
         ]
         own = [
             field
-            for one in OPS
+            for one in CALLS
             if one.view
             and isinstance(one.view, fields.One)
             and one.method == 'GET'
@@ -160,7 +160,7 @@ class HiddenFields(base.ServiceTest):
 
     def test_siblings_refuse_no_filter_of_their_lists_to_members(self):
         pages = {field.name for field in PAGE}
-        for ops in (compute_contract.OPS, dataproc_contract.OPS):
+        for ops in (compute_contract.CALLS, dataproc_contract.CALLS):
             refused = {
                 (op.path, field.name)
                 for op in ops

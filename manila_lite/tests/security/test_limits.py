@@ -6,16 +6,16 @@ import urllib.parse
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.db import models
 from manila_lite.db.core import key_values, limits
 from manila_lite.tests.functional import base, world
 
 AT_ONCE = 16
 #: Calls that set metadata, except those with one key in the path.
-SETTERS = [op for op in OPS if op.method in ('POST', 'PUT') and op.path.endswith('/metadata')]
+SETTERS = [op for op in CALLS if op.method in ('POST', 'PUT') and op.path.endswith('/metadata')]
 #: Calls whose body may hold metadata of the new resource.
-MAKERS = [op for op in OPS if op.body and any(field.name == 'metadata' for field in op.body.fields)]
+MAKERS = [op for op in CALLS if op.body and any(field.name == 'metadata' for field in op.body.fields)]
 
 
 class LimitsTest(base.ServiceTest):
@@ -141,7 +141,7 @@ class Metadata(LimitsTest):
     def test_single_pair_over_the_limit_is_refused(self):
         """A pair by its key in the path."""
         self.at_most('metadata_items', 0)
-        for op in OPS:
+        for op in CALLS:
             if op.method == 'POST' and op.path.endswith('/metadata/{key}'):
                 path = op.path.format_map({**self.world, 'key': 'n'})
                 self.assert_refused(self.owner.call('POST', path, {'meta': {'n': 'v'}}), 'metadata_items', 0)
@@ -273,7 +273,7 @@ class Others(LimitsTest):
 class Questions(LimitsTest):
     """The length of queries, on every list of the contract."""
 
-    LISTS = [op for op in OPS if op.method == 'GET' and not world.parameters(op) and op.lives(versions.MAX)]
+    LISTS = [op for op in CALLS if op.method == 'GET' and not world.parameters(op) and op.lives(versions.MAX)]
 
     def get(self, path, **query):
         return self.admin.call(

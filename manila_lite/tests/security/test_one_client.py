@@ -120,9 +120,9 @@ class FromBefore(base.ShareTest):
 
     def widen(self, *names):
         """Have the running server admit everybody, as by a rule for 0.0.0.0, also after its restart."""
-        exports = self.driver.services.protocol_servers.of('NFS').server.exports
+        exports = self.driver.parts.protocol_servers.of('NFS').server.exports
         for name in names:
-            path = self.driver.services.protocol_servers.of('NFS').mount_point(name)
+            path = self.driver.parts.protocol_servers.of('NFS').mount_point(name)
             exports.put(name, path, ['  CLIENT { Clients = 0.0.0.0; Access_Type = RW; Protocols = 4; }\n'])
 
     def test_upgrade_closes_shares_and_snapshots(self):
@@ -134,7 +134,7 @@ class FromBefore(base.ShareTest):
             for share in (self.made, past):
                 self.works('two', share, 'list', v6=True)
             if restart:
-                self.driver.services.protocol_servers.of('NFS').stop()
+                self.driver.parts.protocol_servers.of('NFS').stop()
             self.make().setup()  # the share manager of this release; nothing has been ensured yet
             for share in (self.made, past):
                 self.refused('NOENT', 'two', share, 'list', v6=True)

@@ -260,7 +260,7 @@ class Bodies(ApisTest):
             return max([bool(below) + max(map(levels, below), default=0), *map(levels, nested)])
 
         for api in (definition.SHARE, compute.COMPUTE.api, dataproc.SIBLING.api):
-            bodies = ((op.name, op.body_at(version), version) for op in api.ops for version in (0, 50, 99))
+            bodies = ((op.name, op.body_at(version), version) for op in api.calls for version in (0, 50, 99))
             for name, body, version in bodies:
                 self.assertLess(4 * levels(body.schema(version) if body else {}), json_bodies.DEEPEST, name)
 

@@ -31,7 +31,7 @@ class Cifs(Strangers, cifs_base.Plain):
         self.assertLessEqual(self.served(), idle + 2 * PER_ADDRESS)
         self.writes(share, 'alice', text='beside strangers')
         self.reads(share, 'alice', text='beside strangers', at=1)
-        said = (self.driver.services.protocol_servers.of('CIFS').server._state / 'samba.log').read_text()
+        said = (self.driver.parts.protocol_servers.of('CIFS').server._state_dir / 'samba.log').read_text()
         self.assertIn(f'has {PER_ADDRESS} connections already', said)
 
     def test_place_of_a_connection_that_ended_is_free_again(self):

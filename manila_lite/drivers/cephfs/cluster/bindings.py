@@ -43,9 +43,9 @@ def _shared_objects(name: str) -> list[Path]:
     # The last suffix, a plain ".so", says nothing about the version of Python.
     return [
         path
-        for place in PLACES
+        for folder in PLACES
         for suffix in importlib.machinery.EXTENSION_SUFFIXES[:-1]
-        if (path := place / f'{name}{suffix}').exists()
+        if (path := folder / f'{name}{suffix}').exists()
     ]
 
 

@@ -52,7 +52,7 @@ class Walk:
     def __init__(self, connection: 'Connection', levels: int, *, exact: bool):
         self._connection, self._levels, self._exact = connection, levels, exact
 
-    def look(self, path: bytes) -> int:
+    def has_too_deep(self, path: bytes) -> int:
         """Return 1 if a directory is too deep in one of those in this directory, else 0. Changes nothing."""
         return int(any(map(self._is_too_deep, self._within(path))))
 
@@ -115,4 +115,8 @@ def _verb(act: Callable[[Walk, bytes], int]) -> Callable[['Connection', dict[str
     )
 
 
-VERBS = {'look': _verb(Walk.look), 'flatten': _verb(Walk.flatten), 'flatten trash': _verb(Walk.flatten_trash)}
+VERBS = {
+    'check': _verb(Walk.has_too_deep),
+    'flatten': _verb(Walk.flatten),
+    'flatten trash': _verb(Walk.flatten_trash),
+}

@@ -41,8 +41,8 @@ class Users:
                     self._add(subvolume)
 
     def _add(self, subvolume: bytes) -> None:
-        for place in (subvolume, *self._within(os.path.join(subvolume, b'.snap'))):
-            for path in (place, *self._within(place)):
+        for folder in (subvolume, *self._within(os.path.join(subvolume, b'.snap'))):
+            for path in (folder, *self._within(folder)):
                 namespace = self._connection.xattr(path, 'ceph.dir.layout.pool_namespace')
                 if namespace:
                     self.objects[namespace] += self._objects_in(path) if self._counted else 0

@@ -97,15 +97,16 @@ class CephFsal(Fsal):
         self.env = {**guard.env, 'CEPH_CONF': self._ceph_conf}
         # A comment makes a server with another limit of connections another one. A snapshot shall be seen at once, so lists of
         # directories are fresh.
-        self.conf = f'# connections: {guard.mark}\nCEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\nMDCACHE {{ Dir_Chunk = 0; }}\n'
+        self.conf = f'# connections: {guard.start_key}\n'
+        self.conf += f'CEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\nMDCACHE {{ Dir_Chunk = 0; }}\n'
         if records:
             self.conf += (
                 f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(records.auth_id)}"; '
                 f'pool = "{vet(records.pool)}"; namespace = "{vet(records.namespace)}"; nodeid = "{self._node}"; }}\n'
             )
 
-    def place(self) -> None:
-        self._guard.place()
+    def install(self) -> None:
+        self._guard.install()
 
     def wrap(self, words: Sequence[str]) -> list[str]:
         """Return the words that start the server with the name of the node as the name of its host.
@@ -117,11 +118,11 @@ class CephFsal(Fsal):
         name = hashlib.sha256(self._node.encode()).hexdigest()[:_NAME_LENGTH]
         return ['unshare', '--uts', sys.executable, '-I', '-S', '-c', _NAMED, name, *words]
 
-    def recovery(self, state: Path) -> str:
+    def recovery(self, state_dir: Path) -> str:
         return (
             'RecoveryBackend = rados_ng;'
             if self._records
-            else f'RecoveryBackend = fs; RecoveryRoot = "{state}/recov";'
+            else f'RecoveryBackend = fs; RecoveryRoot = "{state_dir}/recov";'
         )
 
     def block(self, name: str) -> str:

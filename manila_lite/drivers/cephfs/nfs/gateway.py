@@ -49,7 +49,7 @@ class Gateway:
 
     def __init__(
         self,
-        state: Path,
+        state_dir: Path,
         conf: NfsOptions,
         *,
         ceph_conf: str,
@@ -58,13 +58,13 @@ class Gateway:
         key_of: Callable[[str], Key],
         objects: Objects | None,
     ):
-        self._state = state
+        self._state_dir = state_dir
         self._conf = conf
         self._objects = objects
         records = Records(objects.pool, objects.namespace, objects.auth_id) if objects else None
-        guard = ConnectionGuard(state, conf.cephfs_nfs_connections_per_address)
+        guard = ConnectionGuard(state_dir, conf.cephfs_nfs_connections_per_address)
         self.server = Ganesha(
-            state,
+            state_dir,
             conf.cephfs_nfs_port,
             CephFsal(ceph_conf, filesystem, node, key_of, guard, records),
             netns=conf.cephfs_nfs_netns,
@@ -74,7 +74,7 @@ class Gateway:
             most=conf.cephfs_nfs_max_exports,
             patience=_FIRST_ANSWER,
         )
-        self._keeper = Daemon(state / 'keeper.pid')
+        self._keeper = Daemon(state_dir / 'keeper.pid')
         self._former: bytes | None = None
         self._keeping = threading.Lock()
 
@@ -85,8 +85,8 @@ class Gateway:
 
         :raises CommandFailed: it does not come up.
         """
-        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._state.chmod(0o700)
+        self._state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._state_dir.chmod(0o700)
         end = self._claim()
         self.server.start(lambda: None)
         self._await_former(end)
@@ -120,20 +120,20 @@ class Gateway:
 
     def retire(self) -> None:
         """Stop, and forget the exports, if the server was started on this host and not retired since."""
-        if not (self._state / SERVED).exists():
+        if not (self._state_dir / SERVED).exists():
             return
         self.stop()
         exports = self.server.exports
         exports.load()
         for name in exports.served():
             exports.discard(name)
-        for place in ('held', 'drafts', SERVED):
-            shutil.rmtree(self._state / place)
+        for path in ('held', 'drafts', SERVED):
+            shutil.rmtree(self._state_dir / path)
 
     @property
     def _token(self) -> str:
         """Return the name of this host among those of the backend."""
-        file = self._state / 'host.id'
+        file = self._state_dir / 'host.id'
         if not file.exists():
             draft = file.with_suffix('.new')
             draft.write_text(uuidutils.generate_uuid(dashed=False))
@@ -152,11 +152,11 @@ class Gateway:
                 f'ganesha_rados_store_pool_name: {bad}; the pool must exist, and {needs}'
             ) from bad
         if former is not None and former.decode(errors='replace') == self._token:
-            fencing.drop(self._state)
+            fencing.drop(self._state_dir)
             return 0.0
         self._objects.put(keeper.FREED, b'')
         self._objects.put(keeper.HOLDER, self._token.encode())
-        fencing.drop(self._state)
+        fencing.drop(self._state_dir)
         if former is None:
             return 0.0
         LOG.warning('The NFS server of %s moves to this host', self._objects.namespace)
@@ -174,7 +174,7 @@ class Gateway:
         if self._objects is None or not self._conf.cephfs_nfs_interface:
             return None
         return keeper.KeeperTask(
-            str(self._state),
+            str(self._state_dir),
             self._token,
             self._conf.cephfs_nfs_interface,
             addresses(self._conf),
@@ -183,7 +183,9 @@ class Gateway:
 
     def _is_kept(self) -> bool:
         task = self._task
-        return task is None or (self._keeper.process() is not None and self._keeper.mark == task.mark)
+        return task is None or (
+            self._keeper.process() is not None and self._keeper.start_key == task.start_key
+        )
 
     def _keep(self) -> bool:
         """Run a keeper with the present task. Returns whether none ran."""
@@ -195,16 +197,18 @@ class Gateway:
             return True
 
     def _start_keeper(self, task: keeper.KeeperTask) -> None:
-        file, kept = self._state / 'keeper.json', self._state / keeper.KEPT
+        file, kept = self._state_dir / 'keeper.json', self._state_dir / keeper.KEPT
         self._keeper.stop()
         kept.unlink(missing_ok=True)
         task.write(file)
         words = self.server.inside([sys.executable, '-m', keeper.__name__, str(file)])
-        self._keeper.start(words, self._state / 'keeper.log', mark=task.mark, env={'PYTHONPATH': _ROOT})
+        self._keeper.start(
+            words, self._state_dir / 'keeper.log', start_key=task.start_key, env={'PYTHONPATH': _ROOT}
+        )
         until(lambda: kept.exists() or self._keeper.process() is None, _READY)
         if not kept.exists():
             raise CommandFailed(
-                f'{", ".join(task.addresses)} cannot be added to {task.interface}: see {self._state}/keeper.log'
+                f'{", ".join(task.addresses)} cannot be added to {task.interface}: see {self._state_dir}/keeper.log'
             )
 
     # Exports ----------------------------------------------------------------------------------

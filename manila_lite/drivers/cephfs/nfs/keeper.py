@@ -44,12 +44,12 @@ class KeeperTask:
     objects: Objects
 
     @property
-    def mark(self) -> str:
+    def start_key(self) -> str:
         """Return a text that differs for every other task."""
         return json.dumps([self.home, self.token, self.interface, self.addresses, self.objects.words])
 
     def write(self, file: Path) -> None:
-        file.write_text(self.mark)
+        file.write_text(self.start_key)
 
     @classmethod
     def read(cls, file: Path) -> 'KeeperTask':

@@ -20,19 +20,19 @@ class ObjectMirror(Mirror):
         self._texts: dict[str, str] | None = None
         self._lock = threading.Lock()
 
-    def pull(self, place: Path) -> None:
+    def pull(self, path: Path) -> None:
         """Make the files in the folder those of the copy. If there is none yet, the files are the first."""
         with self._lock:
             known = self._read()
             if known is None:
-                self._texts = {file.stem: file.read_text() for file in place.glob('*.conf')}
+                self._texts = {file.stem: file.read_text() for file in path.glob('*.conf')}
                 self._write(self._texts)
                 return
-            for file in place.iterdir():
+            for file in path.iterdir():
                 if file.stem not in known:
                     file.unlink()
             for name, text in known.items():
-                write_privately(place / f'{name}.conf', text)
+                write_privately(path / f'{name}.conf', text)
             self._texts = known
 
     def push(self, name: str, text: str | None) -> None:

@@ -52,7 +52,7 @@ class Trees:
         :raises errors.Final: it has directories that are too deep. :raises Away: metadata servers do not answer.
         """
         if self._walk(
-            'look', f'/volumes/{self._subvolumes.group}/{source}/.snap/{snapshot}', side_programs.WHOLE
+            'check', f'/volumes/{self._subvolumes.group}/{source}/.snap/{snapshot}', side_programs.WHOLE
         ):
             raise errors.Final(
                 f'The snapshot has directories more than {LEVELS} levels deep, which Ceph cannot copy. '

@@ -28,23 +28,23 @@ def at(pool: BtrfsPool, name: str) -> Path:
 
 def take(pool: BtrfsPool, name: str, share_id: str) -> Path:
     """Return a read-only copy of the share, as it was at the first call."""
-    place = at(pool, name)
-    if not place.exists():
+    path = at(pool, name)
+    if not path.exists():
         folder(pool).mkdir(mode=0o700, exist_ok=True)
-        btrfs.snapshot(pool.share(share_id), place, read_only=True)
-    return place
+        btrfs.snapshot(pool.share(share_id), path, read_only=True)
+    return path
 
 
 def draft(pool: BtrfsPool, name: str, share_id: str, size: int) -> Path:
     """Return a writable copy of the share, as it was at the first call. Its limit keeps it from filling the pool."""
-    place = at(pool, name)
-    if place.exists() and btrfs.is_read_only(place):
-        btrfs.delete(place)
-    if not place.exists():
+    path = at(pool, name)
+    if path.exists() and btrfs.is_read_only(path):
+        btrfs.delete(path)
+    if not path.exists():
         folder(pool).mkdir(mode=0o700, exist_ok=True)
-        btrfs.snapshot(pool.share(share_id), place)
-    btrfs.limit(pool.root, place, _ROOM * size * GIB)
-    return place
+        btrfs.snapshot(pool.share(share_id), path)
+    btrfs.limit(pool.root, path, _ROOM * size * GIB)
+    return path
 
 
 def vet(pool: BtrfsPool, name: str, size: int) -> None:

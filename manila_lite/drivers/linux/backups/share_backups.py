@@ -20,8 +20,8 @@ from manila_lite.host_copy.copies import names_in
 class ShareBackups(BackupJobs):
     """Copies of shares of the pool to and from backups."""
 
-    def __init__(self, state: Path, storage: Storage, shares: Shares):
-        super().__init__(state)
+    def __init__(self, state_dir: Path, storage: Storage, shares: Shares):
+        super().__init__(state_dir)
         self._storage = storage
         self._pool = storage.pool
         self._shares = shares

@@ -15,6 +15,6 @@ class DurableFiles(Mirror):
 
     def push(self, name: str, text: str | None) -> None:
         """Write the file of the export to the disk, or its absence."""
-        for place in (self._folder, *(() if text is None else (self._folder / f'{name}.conf',))):
-            if place.exists():
-                durable.sync(place)
+        for path in (self._folder, *(() if text is None else (self._folder / f'{name}.conf',))):
+            if path.exists():
+                durable.sync(path)

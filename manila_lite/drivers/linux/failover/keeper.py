@@ -33,9 +33,9 @@ _ROOT = str(Path(manila_lite.__file__).parents[1])
 class Keeper:
     """The keeper of the pool on ``device`` of the backend whose state directory is ``state``. Safe for threads."""
 
-    def __init__(self, device: Path, state: Path, fabric: str, fence: Fence):
+    def __init__(self, device: Path, state_dir: Path, fabric: str, fence: Fence):
         self._device = device
-        self._state = state
+        self._state_dir = state_dir
         self._fabric = fabric
         self._fence = fence
         self._files = self._task().files
@@ -44,7 +44,7 @@ class Keeper:
         self._serving = ''  # the guard that this share manager knows
 
     def _task(self, seen: str = '', token: str = '') -> FailoverTask:
-        return FailoverTask(str(self._device), str(self._state), self._fabric, token, seen)
+        return FailoverTask(str(self._device), str(self._state_dir), self._fabric, token, seen)
 
     @property
     def guarded(self) -> bool:
@@ -53,7 +53,7 @@ class Keeper:
             self._files.serving.exists()
             and not self._files.fenced.exists()
             and self._guard.process() is not None
-            and self._guard.mark == self._task(token=self._files.token()).mark
+            and self._guard.start_key == self._task(token=self._files.token()).start_key
         )
 
     # Lease ------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ class Keeper:
             return False
         if self._files.serving.exists() and self._guard.process() is None:
             LOG.error('The guard of the pool on %s died; another one is started', self._device)
-            self.hold()
+            self.acquire()
         return True
 
     def presence(self) -> str:
@@ -146,7 +146,7 @@ class Keeper:
 
     # Pool -------------------------------------------------------------------------------------
 
-    def hold(self) -> bool:
+    def acquire(self) -> bool:
         """Have a guard mount the pool, once no other host has it. Returns whether none had it here.
 
         :raises CommandFailed: another host has the pool, cannot be fenced, or the pool cannot be mounted.
@@ -174,7 +174,7 @@ class Keeper:
         if not self._device.is_block_device():
             raise CommandFailed(f'{self._device} is not a block device of this host; a shared pool needs one')
         token = self._files.token()
-        seen = self._fence.settle(self._device, token, str(self._state), socket.gethostname())
+        seen = self._fence.settle(self._device, token, str(self._state_dir), socket.gethostname())
         if process := self._guard.process():  # of an earlier release or configuration; what it mounted stays
             process.kill()
             self._wait(lambda: self._guard.process() is None, _LETS_GO, 'has a guard that does not end')
@@ -194,7 +194,7 @@ class Keeper:
         token = self._files.token()
         words = [sys.executable, '-m', guard.__name__, str(self._files.folder / 'task.json'), *more]
         self._guard.start(
-            words, self._files.log, mark=self._task(token=token).mark, env={'PYTHONPATH': _ROOT}
+            words, self._files.log, start_key=self._task(token=token).start_key, env={'PYTHONPATH': _ROOT}
         )
 
     def _wait(self, done: Callable[[], bool], seconds: float, otherwise: str) -> None:

@@ -139,8 +139,8 @@ def _keep(task: FailoverTask, known: set[str]) -> None:
 
 def _mounts(task: FailoverTask) -> list[str]:
     """Return the mount points of the pool, its share servers and their shares, those on top of others first."""
-    below = tuple(f'{place}/' for place in (task.root, task.servers))
-    return [place for place, _ in reversed(mounts.mounted()) if f'{place}/'.startswith(below)]
+    below = tuple(f'{path}/' for path in (task.root, task.servers))
+    return [path for path, _ in reversed(mounts.mounted()) if f'{path}/'.startswith(below)]
 
 
 def _unmount(task: FailoverTask) -> list[str]:
@@ -148,9 +148,9 @@ def _unmount(task: FailoverTask) -> list[str]:
 
     None is unmounted lazily: the pool would be in use all the same, and nobody could see it.
     """
-    for place in _mounts(task):
+    for path in _mounts(task):
         with contextlib.suppress(CommandFailed):
-            run('umount', place, seconds=3600)
+            run('umount', path, seconds=3600)
     return _mounts(task)
 
 
@@ -163,13 +163,13 @@ def is_free(device: Path) -> bool:
         return False
 
 
-def _users(places: Sequence[str]) -> Iterator[psutil.Process]:
+def _users(paths: Sequence[str]) -> Iterator[psutil.Process]:
     """Yield the processes that have a file or directory below one of the places open."""
     for process in psutil.process_iter():
         if process.pid != os.getpid() and any(
-            path == place or path.startswith(f'{place}/')
+            path == folder or path.startswith(f'{folder}/')
             for path in _open_paths(process.pid)
-            for place in places
+            for folder in paths
         ):
             yield process
 

@@ -30,7 +30,7 @@ class FailoverTask:
     seen: str = ''
 
     @property
-    def mark(self) -> str:
+    def start_key(self) -> str:
         """Return a text that differs for every other task, and release."""
         return json.dumps([self.device, self.state, self.fabric, self.token, release.VERSION])
 

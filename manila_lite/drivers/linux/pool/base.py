@@ -69,7 +69,7 @@ class Pool(abc.ABC):
         return ()
 
     @abc.abstractmethod
-    def measure(self, place: Path) -> tuple[int | None, int | None]:
+    def measure(self, path: Path) -> tuple[int | None, int | None]:
         """Return the limit and the usage of a directory of the pool in bytes; None where it is not known."""
 
     def discard(self, share_id: str) -> None:

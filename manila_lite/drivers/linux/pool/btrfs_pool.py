@@ -185,12 +185,12 @@ class BtrfsPool(base.Pool):
         self.share(share_id).rename(self._old(share_id))
         self._draft(share_id).rename(self.share(share_id))
 
-    def swap_in(self, share_id: str, place: Path, size: int) -> None:
+    def swap_in(self, share_id: str, path: Path, size: int) -> None:
         """Replace the share by the subvolume at ``place``, with a limit of ``size`` GiB. The share must not be mounted."""
         self.recover(share_id)
-        btrfs.limit(self.root, place, size * base.GIB)
+        btrfs.limit(self.root, path, size * base.GIB)
         self.share(share_id).rename(self._old(share_id))
-        place.rename(self.share(share_id))
+        path.rename(self.share(share_id))
 
     def purge(self, share_id: str) -> None:
         """Delete the subvolume that a swap replaced, and the one that was discarded."""
@@ -229,15 +229,15 @@ class BtrfsPool(base.Pool):
         btrfs.set_read_only(self.share(share_id), False)
         return ('A replica was to take its place, so it could only be read; it can be written to again.',)
 
-    def measure(self, place: Path) -> tuple[int | None, int | None]:
-        return btrfs.limit_of(self.root, place), self.used(place)
+    def measure(self, path: Path) -> tuple[int | None, int | None]:
+        return btrfs.limit_of(self.root, path), self.used(path)
 
-    def used(self, place: Path) -> int:
+    def used(self, path: Path) -> int:
         """Return how many bytes the subvolume holds now."""
         if not btrfs.has_exact_quota(self.root):
             run('btrfs', 'quota', 'rescan', '-w', str(self.root))
         btrfs.sync(self.root)
-        return btrfs.used(self.root, place)
+        return btrfs.used(self.root, path)
 
     # Snapshots --------------------------------------------------------------------------------
 

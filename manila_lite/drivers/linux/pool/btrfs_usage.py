@@ -45,14 +45,14 @@ def all_in(pool: Path, *folders: str) -> dict[str, dict[str, Taken]]:
     """
     fd = os.open(pool, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        places = {os.stat(folder, dir_fd=fd, follow_symlinks=False).st_ino: folder for folder in folders}
+        paths = {os.stat(folder, dir_fd=fd, follow_symlinks=False).st_ino: folder for folder in folders}
         counted = _counted(fd)
         found: dict[str, dict[str, Taken]] = {folder: {} for folder in folders}
         for number, item in _items(fd, _ROOTS, btrfs.subvolume_id(pool), _ROOT_REF):
-            place, _index, length = _NAME.unpack_from(item)
-            if place in places and number in counted:
+            path, _index, length = _NAME.unpack_from(item)
+            if path in paths and number in counted:
                 name = os.fsdecode(item[_NAME.size : _NAME.size + length])
-                found[places[place]][name] = counted[number]
+                found[paths[path]][name] = counted[number]
         return found
     finally:
         os.close(fd)

@@ -41,26 +41,26 @@ _RECORDS = ('ganesha.json', 'smbd.json', 'bus.json')
 def _shares(directory: Path) -> list[Path]:
     """Return the shares of a pool. Names that begin with a dot are of incomplete or deleted shares."""
     return sorted(
-        place
-        for place in (directory / 'shares').iterdir()
-        if place.is_dir() and not place.is_symlink() and not place.name.startswith('.')
+        path
+        for path in (directory / 'shares').iterdir()
+        if path.is_dir() and not path.is_symlink() and not path.name.startswith('.')
     )
 
 
 def _exports(shares: list[Path]) -> Iterator[Path]:
     """Yield the mount points at which shares are exported to clients."""
-    known = {place.name: place for place in shares}
-    for place in (Path(one.place) for one in mounts.mounted()):
-        if place.parent.name == 'exports' and place.name in known and place.samefile(known[place.name]):
-            yield place
+    known = {path.name: path for path in shares}
+    for path in (Path(one.target) for one in mounts.mounted()):
+        if path.parent.name == 'exports' and path.name in known and path.samefile(known[path.name]):
+            yield path
 
 
 def withdraw(shares: list[Path]) -> None:
     """Stop file servers that outlived their share manager, and unmount the shares, so that no client reaches them."""
-    for place in list(_exports(shares)):
+    for path in list(_exports(shares)):
         for record in _RECORDS:
-            Daemon(place.parent.parent / record).stop()
-        mounts.unmount(place)
+            Daemon(path.parent.parent / record).stop()
+        mounts.unmount(path)
 
 
 def copy(source: Path, target: Path) -> None:
@@ -90,9 +90,9 @@ def convert(directory: Path, image: Path, size: int) -> Iterator[tuple[int, int,
         with contextlib.ExitStack() as end:
             end.callback(pool.close)
             pool.open()
-            for number, place in enumerate(shares):
-                yield number, len(shares), place.name
-                copy(place, pool.share(place.name))
+            for number, path in enumerate(shares):
+                yield number, len(shares), path.name
+                copy(path, pool.share(path.name))
             if (directory / 'left').is_dir():
                 run(
                     'cp',

@@ -15,16 +15,16 @@ from pathlib import Path
 NAME, ASIDE = b'system.posix_acl_default', b'trusted.manila_lite.acls'
 
 
-def give_back(place: Path) -> None:
+def give_back(path: Path) -> None:
     """Have the directory, which is complete, get its default ACL back, if it was set aside."""
     with _unless_missing():
-        kept = os.getxattr(place, ASIDE)
+        kept = os.getxattr(path, ASIDE)
         if kept:
-            os.setxattr(place, NAME, kept)
+            os.setxattr(path, NAME, kept)
         else:
             with _unless_missing():
-                os.removexattr(place, NAME)
-        os.removexattr(place, ASIDE)
+                os.removexattr(path, NAME)
+        os.removexattr(path, ASIDE)
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ class Directory(base.Pool):
         self.share(share_id).mkdir(exist_ok=True)
         self.share(share_id).chmod(0o777)
 
-    def measure(self, place: Path) -> tuple[int | None, int | None]:
+    def measure(self, path: Path) -> tuple[int | None, int | None]:
         return None, None
 
     def purge(self, share_id: str) -> None:

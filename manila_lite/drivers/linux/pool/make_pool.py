@@ -12,17 +12,17 @@ from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.drivers.linux.pool.shared_pool import SharedPool
 
 
-def make_keeper(state: Path, conf: LinuxOptions) -> Keeper | None:
+def make_keeper(state_dir: Path, conf: LinuxOptions) -> Keeper | None:
     """Return the keeper of a pool that other hosts can open, too, or None for a pool of this host alone."""
     if not is_shared(conf):
         return None
     fence = Fence(conf.linux_fence_command, conf.linux_fence_timeout)
-    return Keeper(Path(conf.linux_pool_path), state, conf.linux_fabric_netns, fence)
+    return Keeper(Path(conf.linux_pool_path), state_dir, conf.linux_fabric_netns, fence)
 
 
-def make_pool(state: Path, conf: LinuxOptions, keeper: Keeper | None = None) -> Pool:
+def make_pool(state_dir: Path, conf: LinuxOptions, keeper: Keeper | None = None) -> Pool:
     """Return the pool, not opened yet. ``state`` is the backend's state directory, by its real path."""
     source, size = Path(conf.linux_pool_path).resolve(), conf.linux_pool_size_gb
     if keeper:
-        return SharedPool(state / 'pool', source, size, keeper)
-    return Directory(source) if wants_directory(conf) else BtrfsPool(state / 'pool', source, size)
+        return SharedPool(state_dir / 'pool', source, size, keeper)
+    return Directory(source) if wants_directory(conf) else BtrfsPool(state_dir / 'pool', source, size)

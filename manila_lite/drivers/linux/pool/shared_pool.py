@@ -24,7 +24,7 @@ class SharedPool(BtrfsPool):
 
         :raises CommandFailed: another host has it, or cannot be fenced; or the pool has several devices.
         """
-        self._keeper.hold()
+        self._keeper.acquire()
         if (count := btrfs.devices(self.root)) > 1:
             self._keeper.release()
             raise CommandFailed(f'its btrfs spans {count} devices; a pool with linux_pool_fence has one')
@@ -39,7 +39,7 @@ class SharedPool(BtrfsPool):
 
     def ensure(self) -> tuple[str, ...]:
         was_mounted = mounts.is_mounted(self.root)
-        again = self._keeper.hold() and was_mounted
+        again = self._keeper.acquire() and was_mounted
         return (*((_GUARDED_AGAIN,) if again else ()), *super().ensure())
 
     def close(self) -> None:

@@ -68,17 +68,17 @@ def walk(root: Path, parts: tuple[str, ...]) -> Path:
 
     :raises errors.Final: there is none.
     """
-    place, home = root, root.lstat().st_dev
+    path, home = root, root.lstat().st_dev
     for number, part in enumerate(parts, 1):
-        place /= part
+        path /= part
         try:
-            status = place.lstat()
+            status = path.lstat()
         except (FileNotFoundError, NotADirectoryError):
-            raise errors.Final(f'There is no {place}.') from None
+            raise errors.Final(f'There is no {path}.') from None
         if not stat.S_ISDIR(status.st_mode):
-            raise errors.Final(f'{place} is not a directory.')
+            raise errors.Final(f'{path} is not a directory.')
         if number < len(parts) and status.st_dev != home:
             raise errors.Final(
-                f'{place} is a share or another file system; a directory inside it cannot be managed.'
+                f'{path} is a share or another file system; a directory inside it cannot be managed.'
             )
-    return place
+    return path

@@ -43,7 +43,7 @@ class HandleGuard:
     def _shown(self) -> Path:
         return self._home / 'guarded'
 
-    def place(self) -> None:
+    def install(self) -> None:
         """Make the library anew for a starting server, and delete the mark of an earlier server's guard.
 
         What was there before counts for nothing: NFS-Ganesha runs it as root.
@@ -53,7 +53,7 @@ class HandleGuard:
         self._shown.unlink(missing_ok=True)
         if (behind := plugin()) is None:
             raise CommandFailed(f'{LIBRARY} of NFS-Ganesha is not installed: apt-get install nfs-ganesha-vfs')
-        compiled.place(self.folder / LIBRARY, _SOURCE, *_OPTIONS, str(behind))
+        compiled.install(self.folder / LIBRARY, _SOURCE, *_OPTIONS, str(behind))
 
     @property
     def works(self) -> bool:

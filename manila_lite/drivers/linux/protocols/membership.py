@@ -55,13 +55,13 @@ class Member:
 class Membership:
     """The membership of the CIFS server whose folder is ``state``, in the network namespace ``netns``."""
 
-    def __init__(self, state: Path, netns: str | None):
-        self._state = state
+    def __init__(self, state_dir: Path, netns: str | None):
+        self._state_dir = state_dir
         self._netns = netns
-        self._run = samba_config.run_place(state)
-        self._file = state / 'domain.json'
-        self._conf = state / 'domain.conf'
-        self._etc = state / 'etc'
+        self._run = samba_config.run_place(state_dir)
+        self._file = state_dir / 'domain.json'
+        self._conf = state_dir / 'domain.conf'
+        self._etc = state_dir / 'etc'
 
     @property
     def noted(self) -> Member | None:
@@ -81,7 +81,7 @@ class Membership:
     def settings(self, member: Member) -> str:
         """Return the settings of Samba for a member."""
         return samba_config.member(
-            self._state,
+            self._state_dir,
             self._run,
             computer=member.computer,
             realm=member.realm,
@@ -106,7 +106,7 @@ class Membership:
             noted
             and noted.joined
             and noted.is_of(domain)
-            and (self._state / 'private' / 'secrets.tdb').exists()
+            and (self._state_dir / 'private' / 'secrets.tdb').exists()
         ):
             return False
         member = Member(
@@ -181,7 +181,13 @@ class Membership:
     # Files ------------------------------------------------------------------------------------
 
     def _prepare(self, member: Member) -> None:
-        for folder in (self._state, self._run, self._run / 'private', self._state / 'private', self._etc):
+        for folder in (
+            self._state_dir,
+            self._run,
+            self._run / 'private',
+            self._state_dir / 'private',
+            self._etc,
+        ):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._etc.chmod(0o755)
         for name, text in self._files(member).items():
@@ -206,7 +212,7 @@ class Membership:
             role = ''.join(
                 line for line in role.splitlines(True) if 'idmap' not in line and 'workgroup' not in line
             )
-        replace(self._conf, samba_config.main(self._state, self._run, 445, 1, role))
+        replace(self._conf, samba_config.main(self._state_dir, self._run, 445, 1, role))
 
     def _note(self, member: Member) -> None:
         durable.replace(self._file, json.dumps(dataclasses.asdict(member)))

@@ -20,17 +20,17 @@ def main() -> None:
     folder, *words = sys.argv[1:]
     libc = ctypes.CDLL(None, use_errno=True)
 
-    def call(place: str, status: int) -> None:
+    def call(path: str, status: int) -> None:
         if status:
-            sys.exit(f'{place}: {os.strerror(ctypes.get_errno())}')
+            sys.exit(f'{path}: {os.strerror(ctypes.get_errno())}')
 
     call('a mount namespace', libc.unshare(_CLONE_NEWNS))
     call('/', libc.mount(None, b'/', None, ctypes.c_ulong(_MS_SLAVE | _MS_REC), None))
     for name in sorted(os.listdir(folder)):
-        place = f'/etc/{name}'
-        if os.path.exists(place) or name not in _OPTIONAL:
+        path = f'/etc/{name}'
+        if os.path.exists(path) or name not in _OPTIONAL:
             source = os.fsencode(os.path.join(folder, name))
-            call(place, libc.mount(source, os.fsencode(place), None, ctypes.c_ulong(_MS_BIND), None))
+            call(path, libc.mount(source, os.fsencode(path), None, ctypes.c_ulong(_MS_BIND), None))
     os.execvp(words[0], words)  # noqa: S606 - there is no shell, on purpose
 
 

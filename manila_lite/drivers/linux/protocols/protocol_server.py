@@ -25,9 +25,9 @@ class ProtocolServer:
     """A file server with the mounts of its shares. Safe for threads, if no two change the same share at once."""
 
     def __init__(
-        self, state: Path, server: FileServer, source: Source, change: Change = contextlib.nullcontext
+        self, state_dir: Path, server: FileServer, source: Source, change: Change = contextlib.nullcontext
     ):
-        self._state = state
+        self._state_dir = state_dir
         self._source = source
         self._change = change
         self.server = server
@@ -38,7 +38,7 @@ class ProtocolServer:
 
         :raises CommandFailed: it does not come up.
         """
-        self._state.mkdir(parents=True, exist_ok=True)
+        self._state_dir.mkdir(parents=True, exist_ok=True)
         self.server.start(self._remount)
         for resource_id in self.server.exports.served():
             mounts.make_safe(
@@ -77,25 +77,25 @@ class ProtocolServer:
             if source := self._source(resource_id):
                 self._mount(resource_id, source)
             else:
-                self.server.exports.hold(resource_id)
+                self.server.exports.suspend(resource_id)
 
     def _mount(self, resource_id: str, source: Path) -> None:
-        place = self.mount_point(resource_id)
+        path = self.mount_point(resource_id)
         with self._change():
-            if not _is_same(place, source):
-                mounts.unmount(place)
-                mounts.bind(source, place)
-            mounts.make_safe(place)
+            if not _is_same(path, source):
+                mounts.unmount(path)
+                mounts.bind(source, path)
+            mounts.make_safe(path)
 
     def stop(self) -> None:
         """Stop the server and unmount its shares."""
         self.server.stop()
-        for place in sorted((self._state / 'exports').glob('*')):
-            mounts.unmount(place)
+        for path in sorted((self._state_dir / 'exports').glob('*')):
+            mounts.unmount(path)
 
     def mount_point(self, resource_id: str) -> Path:
         """Return the mount point of a share."""
-        return self._state / 'exports' / resource_id
+        return self._state_dir / 'exports' / resource_id
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
         """Return the rules that can be expressed, as clients of an export, and a result for every rule."""
@@ -119,9 +119,9 @@ class ProtocolServer:
 
         Returns the result of ``Exports.put``, and the repairs in words.
         """
-        place, exports = self.mount_point(resource_id), self.server.exports
-        mounted = _is_same(place, source)
-        if mounted and not exports.defects(resource_id, place, blocks, seen, mounted_as):
+        path, exports = self.mount_point(resource_id), self.server.exports
+        mounted = _is_same(path, source)
+        if mounted and not exports.defects(resource_id, path, blocks, seen, mounted_as):
             return {}, []
         seen = exports.inspect([resource_id])[resource_id]  # another call may have changed the export since
         if not mounted:
@@ -130,7 +130,7 @@ class ProtocolServer:
         refused = self.serve(resource_id, source, blocks, mounted_as)
         kept = [block for position, block in enumerate(blocks) if position not in refused]
         lost = [] if mounted else [NOT_MOUNTED]
-        return refused, [*lost, *exports.defects(resource_id, place, kept, seen, mounted_as)]
+        return refused, [*lost, *exports.defects(resource_id, path, kept, seen, mounted_as)]
 
     def serve_again(self, resource_id: str, source: Path) -> None:
         """Mount the share, and export it to the clients that it had."""
@@ -152,15 +152,15 @@ class ProtocolServer:
         self._unmount(resource_id)
 
     def _unmount(self, resource_id: str) -> None:
-        place = self.mount_point(resource_id)
-        mounts.unmount(place)
-        if place.exists():
-            place.rmdir()
+        path = self.mount_point(resource_id)
+        mounts.unmount(path)
+        if path.exists():
+            path.rmdir()
 
 
-def _is_same(place: Path, source: Path) -> bool:
+def _is_same(path: Path, source: Path) -> bool:
     """Say whether the source is mounted there; the directory below a mount is another one."""
     try:
-        return os.path.samefile(place, source)
+        return os.path.samefile(path, source)
     except FileNotFoundError:
         return False

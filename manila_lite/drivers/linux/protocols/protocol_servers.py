@@ -82,8 +82,8 @@ def exported(homes: Iterable[Path]) -> list[str]:
             file.stem
             for home in homes
             for folder in _FOLDERS.values()
-            for place in ('exports.d', 'held')
-            for file in (home / folder / place).glob('*.conf')
+            for path in ('exports.d', 'held')
+            for file in (home / folder / path).glob('*.conf')
         }
     )
 

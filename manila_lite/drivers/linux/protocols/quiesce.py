@@ -30,11 +30,11 @@ _LATE = (
 
 
 @contextlib.contextmanager
-def turn(place: Path) -> Iterator[int]:
+def turn(path: Path) -> Iterator[int]:
     """Hold the turn at this directory, which only one caller of all processes can have. Yields a descriptor for
     ``still``.
     """
-    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor

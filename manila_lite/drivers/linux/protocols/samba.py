@@ -49,7 +49,7 @@ class Samba(FileServer):
 
     def __init__(
         self,
-        state: Path,
+        state_dir: Path,
         home: Path,
         port: int,
         *,
@@ -62,20 +62,20 @@ class Samba(FileServer):
         """Remember the options. ``connections``: most connections, in all and ``per_address``. ``lacks`` is the reason why CIFS
         cannot be served here, or ''.
         """
-        super().__init__(state, home, netns)
+        super().__init__(state_dir, home, netns)
         self._port = port
         self._lacks = lacks
         self._connections = connections
-        self._run = samba_config.run_place(state)
-        self._membership = membership.Membership(state, netns)
-        self._winbind = Winbind(state, self._membership)
-        self._guard = ConnectionGuard(state, per_address)
-        self._server = Daemon(state / 'smbd.json')
+        self._run = samba_config.run_place(state_dir)
+        self._membership = membership.Membership(state_dir, netns)
+        self._winbind = Winbind(state_dir, self._membership)
+        self._guard = ConnectionGuard(state_dir, per_address)
+        self._server = Daemon(state_dir / 'smbd.json')
         self._has_users = bool(users)
-        self._users = samba_users.Users(users, state / 'private')
-        self._domain_users = DomainUsers(state / 'private' / 'names.json')
+        self._users = samba_users.Users(users, state_dir / 'private')
+        self._domain_users = DomainUsers(state_dir / 'private' / 'names.json')
         self._change = threading.RLock()
-        self._shares = SmbShares(state, self._first, self._reload)
+        self._shares = SmbShares(state_dir, self._first, self._reload)
         self.exports = self._shares
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
@@ -93,7 +93,7 @@ class Samba(FileServer):
     def _first(self) -> str:
         """Return the configuration without shares."""
         role = self._membership.settings(self._member) if self._member else ''
-        return samba_config.main(self._state, self._run, self._port, self._connections, role)
+        return samba_config.main(self._state_dir, self._run, self._port, self._connections, role)
 
     @property
     def lacks(self) -> str:
@@ -116,18 +116,18 @@ class Samba(FileServer):
 
     @property
     def _words(self) -> list[str]:
-        return ['smbd', '--foreground', '--no-process-group', f'--configfile={self._state}/smb.conf']
+        return ['smbd', '--foreground', '--no-process-group', f'--configfile={self._state_dir}/smb.conf']
 
     @property
-    def _mark(self) -> str:
+    def _start_key(self) -> str:
         return hashlib.sha256(
-            f'{self._first()} {self._space} {self._lacks} {self._guard.mark}'.encode()
+            f'{self._first()} {self._space} {self._lacks} {self._guard.start_key}'.encode()
         ).hexdigest()
 
     @property
     def fits(self) -> bool:
         """Say whether the server does not run, or was started with the present options in the present namespace."""
-        return self._server.mark == self._mark or not (self.running or self.needed)
+        return self._server.start_key == self._start_key or not (self.running or self.needed)
 
     def restart_if_dead(self) -> bool:
         """Bring the user list up to date, then see ``FileServer.restart_if_dead``."""
@@ -148,14 +148,16 @@ class Samba(FileServer):
             self._users.copy()
         self._shares.write()
         self._shares.note()
-        self._guard.place()
+        self._guard.install()
         if self._member:
-            self._winbind.start(self._mark)
-        self._server.start(self.inside(self._words), self._state / 'smbd.out', mark=self._mark, env=self._env)
+            self._winbind.start(self._start_key)
+        self._server.start(
+            self.inside(self._words), self._state_dir / 'smbd.out', start_key=self._start_key, env=self._env
+        )
 
     @property
     def _env(self) -> dict[str, str]:
-        users = self._winbind.env if self._member else samba_users.wrapped(self._state / 'private')
+        users = self._winbind.env if self._member else samba_users.wrapped(self._state_dir / 'private')
         guard = self._guard.env
         return {**users, **guard, 'LD_PRELOAD': f'{users["LD_PRELOAD"]}:{guard["LD_PRELOAD"]}'}
 
@@ -167,7 +169,7 @@ class Samba(FileServer):
         for process in self._others():
             # The processes outlive a killed smbd, and serve clients whose access was revoked.
             _end(process)
-        if self._run.parent != self._state:
+        if self._run.parent != self._state_dir:
             shutil.rmtree(self._run, ignore_errors=True)
 
     def _others(self) -> Iterable[psutil.Process]:
@@ -189,7 +191,7 @@ class Samba(FileServer):
     def _control(self, pid: int, *words: str, seconds: str = _ANSWER_SECONDS) -> bool:
         """Say whether a process of smbd accepted a message."""
         try:
-            run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', seconds, str(pid), *words)
+            run('smbcontrol', '-s', f'{self._state_dir}/smb.conf', '-t', seconds, str(pid), *words)
         except CommandFailed as bad:
             LOG.debug('%s', bad)
             return False
@@ -234,7 +236,7 @@ class Samba(FileServer):
                 self._control(process.pid, 'ping'),
             ]
         ):
-            raise CommandFailed(f'the CIFS server does not answer; see {self._state}/samba.log')
+            raise CommandFailed(f'the CIFS server does not answer; see {self._state_dir}/samba.log')
         with contextlib.suppress(psutil.NoSuchProcess):
             children = process.children()
             settled = self._answering() if len(children) >= _MANY else frozenset()
@@ -245,7 +247,7 @@ class Samba(FileServer):
     def _answering(self) -> Collection[int]:
         """Return the ids of the processes that answered within a second."""
         with contextlib.suppress(CommandFailed):
-            said = run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', '1', 'all', 'ping')
+            said = run('smbcontrol', '-s', f'{self._state_dir}/smb.conf', '-t', '1', 'all', 'ping')
             return frozenset(map(int, _PONG.findall(said)))
         return frozenset()
 

@@ -86,21 +86,21 @@ _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _LONGEST = 80
 
 
-def run_place(state: Path) -> Path:
+def run_place(state_dir: Path) -> Path:
     """Return the folder of sockets, and of what need not outlive a reboot."""
-    if len(os.fsencode(state / 'run')) <= _RUN_LENGTH:
-        return state / 'run'
-    name = hashlib.sha256(os.fsencode(state)).hexdigest()[:16]
+    if len(os.fsencode(state_dir / 'run')) <= _RUN_LENGTH:
+        return state_dir / 'run'
+    name = hashlib.sha256(os.fsencode(state_dir)).hexdigest()[:16]
     return Path('/run', f'manila_lite-smb-{name}')
 
 
-def main(state: Path, run: Path, port: int, connections: int, role: str = '') -> str:
+def main(state_dir: Path, run: Path, port: int, connections: int, role: str = '') -> str:
     """Return the part that does not depend on shares. It names no addresses: smbd listens on all, also on later ones.
     ``connections``: how many at most. ``role``: the text of ``member``; otherwise the server has a list of users.
     """
     return _GLOBAL.format(
-        role=role or _STANDALONE.format(state=state, run=run),
-        state=state,
+        role=role or _STANDALONE.format(state=state_dir, run=run),
+        state=state_dir,
         run=run,
         port=port,
         connections=connections,
@@ -108,10 +108,10 @@ def main(state: Path, run: Path, port: int, connections: int, role: str = '') ->
     )
 
 
-def member(state: Path, run: Path, *, computer: str, realm: str, workgroup: str, server: str) -> str:
+def member(state_dir: Path, run: Path, *, computer: str, realm: str, workgroup: str, server: str) -> str:
     """Return the settings of a member of a domain. Its controllers are found by DNS, or ``server`` is the only one."""
     return _MEMBER.format(
-        state=state,
+        state=state_dir,
         run=run,
         computer=computer,
         realm=realm,

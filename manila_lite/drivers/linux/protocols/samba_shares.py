@@ -22,23 +22,23 @@ Reload = Callable[[str, bool], None]
 class SmbShares:
     """The shares of one CIFS server. Safe for threads."""
 
-    def __init__(self, state: Path, first: Callable[[], str], reload: Reload):
+    def __init__(self, state_dir: Path, first: Callable[[], str], reload: Reload):
         """Remember the state directory, and a function that returns the present part of the configuration before the shares."""
-        self._state = state
+        self._state_dir = state_dir
         self._first = first
         self._reload = reload
-        self._served = state / 'exports.d'
-        self._held = state / 'held'
-        self._conf = state / 'smb.conf'
-        self._read = state / 'read'
+        self._served = state_dir / 'exports.d'
+        self._held = state_dir / 'held'
+        self._conf = state_dir / 'smb.conf'
+        self._read = state_dir / 'read'
         self._lock = threading.RLock()
 
     # Present state ----------------------------------------------------------------------------
 
     def load(self) -> None:
         """Delete files that a power failure left incomplete."""
-        for place in (self._served, self._held):
-            for file in place.glob('*'):
+        for path in (self._served, self._held):
+            for file in path.glob('*'):
                 if file.suffix != '.conf' or self._section(file) is None:
                     file.unlink()
 
@@ -122,8 +122,8 @@ class SmbShares:
             called = self._name(name, mounted_as)
             self._vet(name, called)
             text = samba_config.section(name, called, path, clients)
-            for place in (self._served, self._held):
-                place.mkdir(parents=True, exist_ok=True)
+            for folder in (self._served, self._held):
+                folder.mkdir(parents=True, exist_ok=True)
             replace(self._served / f'{name}.conf', text)
             (self._held / f'{name}.conf').unlink(missing_ok=True)
             self._apply(called, everybody=False)
@@ -137,7 +137,7 @@ class SmbShares:
         if why:
             raise errors.Final(f'The share cannot be called {called}: {why}.')
 
-    def hold(self, name: str) -> None:
+    def suspend(self, name: str) -> None:
         """Keep a starting smbd from serving the share; its name and clients are remembered."""
         with self._lock:
             if (self._served / f'{name}.conf').exists():
@@ -147,7 +147,7 @@ class SmbShares:
     def withdraw(self, name: str) -> None:
         """Stop serving the share, and close its sessions; its name and clients are remembered."""
         with self._lock:
-            self.hold(name)
+            self.suspend(name)
             if called := samba_config.name_of(self._known(name)):
                 self._apply(called, everybody=True)
 
@@ -160,8 +160,8 @@ class SmbShares:
     def discard(self, name: str) -> None:
         """Delete the share's files. A running smbd is not changed."""
         with self._lock:
-            for place in (self._held, self._served):
-                (place / f'{name}.conf').unlink(missing_ok=True)
+            for path in (self._held, self._served):
+                (path / f'{name}.conf').unlink(missing_ok=True)
 
     def _apply(self, called: str, *, everybody: bool) -> None:
         """Put the present configuration in force."""

@@ -36,8 +36,8 @@ def entry(name: str, password: str) -> str:
 
     :raises CommandFailed: Samba makes none; with its error message.
     """
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place).resolve()
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path).resolve()
         (folder / 'conf').write_text(_CONF.format(folder=folder))
         samba_users.give_accounts(folder, [name])
         try:

@@ -16,23 +16,23 @@ class Vfs(Fsal):
         'Is its version another than that of Debian 12?'
     )
 
-    def __init__(self, state: Path, per_address: int):
-        self._guard = HandleGuard(state)
-        self._connections = ConnectionGuard(state, per_address)
+    def __init__(self, state_dir: Path, per_address: int):
+        self._guard = HandleGuard(state_dir)
+        self._connections = ConnectionGuard(state_dir, per_address)
         #: The folder of the guard, which has the name of the plug-in.
         self.plugins = self._guard.folder
         self.env = {**self._guard.env, **self._connections.env}
         # A comment, so that a server with another limit is another server.
-        self.conf = f'# connections: {self._connections.mark}\n'
+        self.conf = f'# connections: {self._connections.start_key}\n'
 
-    def recovery(self, state: Path) -> str:
+    def recovery(self, state_dir: Path) -> str:
         """Return the settings for records in the server's own folder."""
-        return f'RecoveryBackend = fs; RecoveryRoot = "{state}/recov";'
+        return f'RecoveryBackend = fs; RecoveryRoot = "{state_dir}/recov";'
 
-    def place(self) -> None:
+    def install(self) -> None:
         """Put the guards in place."""
-        self._guard.place()
-        self._connections.place()
+        self._guard.install()
+        self._connections.install()
 
     @property
     def safe(self) -> bool:

@@ -23,7 +23,7 @@ _FOUND = re.compile(r'(S-1-5-21-[0-9-]{5,60}) SID_(?:USER \(1\)|DOM_GROUP \(2\)|
 
 def library() -> str:
     """Return the path of the library that finds accounts by winbindd, or ''."""
-    return next((str(place) for place in sorted(Path('/usr/lib').glob(f'*/{LIBRARY}'))), '')
+    return next((str(path) for path in sorted(Path('/usr/lib').glob(f'*/{LIBRARY}'))), '')
 
 
 class Unreachable(Exception):
@@ -33,17 +33,17 @@ class Unreachable(Exception):
 class Winbind:
     """The winbindd of the CIFS server whose folder is ``state``."""
 
-    def __init__(self, state: Path, membership: Membership):
-        self._state = state
-        self._run = samba_config.run_place(state)
+    def __init__(self, state_dir: Path, membership: Membership):
+        self._state_dir = state_dir
+        self._run = samba_config.run_place(state_dir)
         self._membership = membership
-        self.daemon = Daemon(state / 'winbindd.json')
+        self.daemon = Daemon(state_dir / 'winbindd.json')
 
     @property
     def env(self) -> dict[str, str]:
         """Return the environment in which a program sees the accounts of the domain, and no others but root and nobody."""
         return {
-            **samba_users.wrapped(self._state / 'private'),
+            **samba_users.wrapped(self._state_dir / 'private'),
             'NSS_WRAPPER_MODULE_SO_PATH': library(),
             'NSS_WRAPPER_MODULE_FN_PREFIX': 'winbind',
             # Samba reads it for its own tests. There is no other way to tell programs of the socket.
@@ -53,16 +53,16 @@ class Winbind:
     @property
     def words(self) -> list[str]:
         """Return the command line of winbindd."""
-        return ['winbindd', '--foreground', '--no-process-group', f'--configfile={self._state}/smb.conf']
+        return ['winbindd', '--foreground', '--no-process-group', f'--configfile={self._state_dir}/smb.conf']
 
     def start(self, mark: str) -> None:
         """Start winbindd, and wait until it answers: without it, smbd does not start.
 
         :raises CommandFailed: it does not come up.
         """
-        samba_users.give_accounts(self._state / 'private', ())
+        samba_users.give_accounts(self._state_dir / 'private', ())
         self.daemon.start(
-            self._membership.inside(*self.words), self._state / 'winbindd.out', mark=mark, env={}
+            self._membership.inside(*self.words), self._state_dir / 'winbindd.out', start_key=mark, env={}
         )
         waits.until(lambda: self.answers() or self.daemon.process() is None, _READY_SECONDS, 0.05)
         if not self.answers():
@@ -70,7 +70,9 @@ class Winbind:
 
     def _last_words(self) -> str:
         texts = [
-            (self._state / name).read_text(errors='replace') for name in LOGS if (self._state / name).exists()
+            (self._state_dir / name).read_text(errors='replace')
+            for name in LOGS
+            if (self._state_dir / name).exists()
         ]
         return ' | '.join(line for text in texts for line in text.strip().split('\n')[-3:])
 

@@ -91,7 +91,7 @@ class BtrfsCopy:
         return self._session
 
     def inspect_source(self, session: PeerSession) -> dict[str, Any]:
-        """Return the shares and snapshots at the source, see ``Peer.look``. Also updates ``total``."""
+        """Return the shares and snapshots at the source, see ``Peer.describe``. Also updates ``total``."""
         answer = session.ask(
             'look',
             migration=self._migration,

@@ -42,9 +42,7 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     def names(self) -> set[str]:
-        return (
-            {place.name for place in self.path.iterdir() if place.is_dir()} if self.path.exists() else set()
-        )
+        return {path.name for path in self.path.iterdir() if path.is_dir()} if self.path.exists() else set()
 
     def drop(self, names: Iterable[str]) -> None:
         """Delete these subvolumes.
@@ -90,12 +88,12 @@ class Received(Folder):
         fresh = sorted(
             (self.path / name for name in self.names() if not name.startswith(_WHOLE)), key=btrfs.subvolume_id
         )
-        for position, place in enumerate(fresh, 1):
-            if btrfs.is_read_only(place) and (ended_well or position < len(fresh)):
+        for position, path in enumerate(fresh, 1):
+            if btrfs.is_read_only(path) and (ended_well or position < len(fresh)):
                 # In the same folder, since a read-only subvolume cannot be moved to another.
-                place.rename(place.with_name(f'{_WHOLE}{place.name}'))
+                path.rename(path.with_name(f'{_WHOLE}{path.name}'))
             else:
-                btrfs.delete(place)
+                btrfs.delete(path)
 
     def forget(self, names: Collection[str]) -> None:
         """Delete these complete subvolumes."""

@@ -141,7 +141,7 @@ class Namespace:
         }
         checks = (
             (bool(link), 'its interface was gone'),
-            (link.get('ifalias') == _mark(bridge, allocation), 'its interface was not complete'),
+            (link.get('ifalias') == _digest(bridge, allocation), 'its interface was not complete'),
             (plugged == bridge, f'its interface was not on the bridge {bridge}'),
             ({'UP', 'LOWER_UP'} <= set(link.get('flags', ())), 'its interface was down'),
             (
@@ -161,7 +161,7 @@ class Namespace:
         self._plug(name, allocation, bridge)
         self._address(name, allocation)
         self._announce(name, allocation)
-        ip(self.name, 'link', 'set', name, 'alias', _mark(bridge, allocation))
+        ip(self.name, 'link', 'set', name, 'alias', _digest(bridge, allocation))
 
     def _announce(self, name: str, allocation: values.Allocation) -> None:
         """Announce the address to neighbours. The kernel's own announcement got lost if the port did not forward yet."""
@@ -237,7 +237,7 @@ def _interface(allocation: values.Allocation) -> str:
     return f'v{hashlib.sha256(allocation.id.encode()).hexdigest()[:13]}'
 
 
-def _mark(bridge: str, allocation: values.Allocation) -> str:
+def _digest(bridge: str, allocation: values.Allocation) -> str:
     return hashlib.sha256(repr((bridge, allocation)).encode()).hexdigest()
 
 

@@ -35,10 +35,10 @@ class ShareServers:
     """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
     def __init__(
-        self, state: Path, conf: LinuxOptions, source: Source, change: Change = contextlib.nullcontext
+        self, state_dir: Path, conf: LinuxOptions, source: Source, change: Change = contextlib.nullcontext
     ):
         """Remember the options. In ``change``, this host keeps the pool, if others have it at other times."""
-        self._state = state / 'servers'
+        self._state_dir = state_dir / 'servers'
         self._conf = conf
         self._source = source
         self._change = change
@@ -66,7 +66,7 @@ class ShareServers:
         return [
             protocol_servers
             for server_id, protocol_servers in list(self._running.items())
-            if not fencing.by(self._state / server_id)
+            if not fencing.by(self._state_dir / server_id)
         ]
 
     def held(self) -> list[str]:
@@ -74,7 +74,7 @@ class ShareServers:
         return [folder.name for folder in self.folders() if not notes.of(folder)]
 
     def folders(self) -> list[Path]:
-        return sorted(self._state.glob('*'))
+        return sorted(self._state_dir.glob('*'))
 
     def folder(self, server_id: str) -> Path:
         """Return the folder of the server. It exists while the server is set up.
@@ -83,7 +83,7 @@ class ShareServers:
         """
         if not SAFE_ID.fullmatch(server_id):
             raise errors.Final(f'{server_id!r} is not an id of a share server.')
-        return self._state / server_id
+        return self._state_dir / server_id
 
     def _lock(self, server_id: str) -> threading.Lock:
         name = self.folder(server_id).name
@@ -136,7 +136,7 @@ class ShareServers:
             self._must_be_here(server.id)
             with self._change():
                 networks.vet(server)
-                (self._state / server.id).mkdir(parents=True, exist_ok=True)
+                (self._state_dir / server.id).mkdir(parents=True, exist_ok=True)
                 repairs = self._namespace(server.id).ensure(server.allocations)
             self._join(server, joins)
             return (*repairs, *self._start(server.id))
@@ -150,7 +150,7 @@ class ShareServers:
                 membership.join(server.id, domain)
 
     def _membership(self, server_id: str) -> Membership:
-        return membership_of(self._state / server_id, self._namespace(server_id).name)
+        return membership_of(self._state_dir / server_id, self._namespace(server_id).name)
 
     def _start(self, server_id: str) -> tuple[str, ...]:
         protocol_servers = self._running.get(server_id)
@@ -172,7 +172,7 @@ class ShareServers:
         """Start the server. A new one has no address yet, so that no client can reach it."""
         with self._lock(server_id):
             with self._change():
-                (self._state / server_id).mkdir(parents=True, exist_ok=True)
+                (self._state_dir / server_id).mkdir(parents=True, exist_ok=True)
                 if not self._namespace(server_id).is_there:
                     self._namespace(server_id).ensure(())
             self._start(server_id)
@@ -225,7 +225,11 @@ class ShareServers:
 
     def _new_protocol_servers(self, server_id: str) -> ProtocolServers:
         return ProtocolServers(
-            self._state / server_id, self._conf, self._namespace(server_id).name, self._source, self._change
+            self._state_dir / server_id,
+            self._conf,
+            self._namespace(server_id).name,
+            self._source,
+            self._change,
         )
 
     def drop(self, server_id: str, services: Sequence[values.SecurityService] = ()) -> None:
@@ -234,7 +238,7 @@ class ShareServers:
         :raises errors.Final: the server still exports shares.
         """
         with self._lock(server_id):
-            folder = self._state / server_id
+            folder = self._state_dir / server_id
             self._must_export_nothing(folder)
             if (membership := self._membership(server_id)).noted:
                 membership.leave(server_id, active_directory.of(services))
@@ -251,7 +255,7 @@ class ShareServers:
         :raises errors.Final: the server still exports shares.
         """
         with self._lock(server_id):
-            self._must_export_nothing(self._state / server_id)
+            self._must_export_nothing(self._state_dir / server_id)
             self._running.pop(server_id, None)
 
     def move(self, old: str, new: str) -> None:
@@ -260,10 +264,10 @@ class ShareServers:
             return
         with self._lock(old), self._lock(new):
             self._halt(old)
-            (self._state / old).rename(self._state / new)
+            (self._state_dir / old).rename(self._state_dir / new)
 
     def _halt(self, server_id: str) -> None:
-        folder = self._state / server_id
+        folder = self._state_dir / server_id
         namespace = self._namespace(server_id)
         protocol_servers = self._running.pop(server_id, None)
         if folder.exists():

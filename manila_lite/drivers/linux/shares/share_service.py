@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the services for the shares of one backend use."""
+"""What the parts for the shares of one backend use."""
 
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.shares.exports import ShareExports

@@ -211,7 +211,7 @@ def reserve_image(conn: Connection, row: Any, name: str) -> str:
     return image_id
 
 
-def mark_image_ready(conn: Connection, image_id: str) -> None:
+def set_image_ready(conn: Connection, image_id: str) -> None:
     """Mark the image as complete."""
     conn.execute(_images.update().where(_images.c.id == image_id).values(ready=True))
 

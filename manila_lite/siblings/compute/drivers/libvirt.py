@@ -114,7 +114,7 @@ class LibvirtDriver(LocalServers):
         self.power_off(server, hard=True)
         for share in shares:
             links[share.id].unlink(missing_ok=True)
-            links[share.id].symlink_to(self.place(share))
+            links[share.id].symlink_to(self.directory_of(share))
         self.begin(server, shares)
         known.write_text(wanted)
         try:
@@ -129,15 +129,15 @@ class LibvirtDriver(LocalServers):
 
     def _go(self, server: Server) -> None:
         """Let a domain run that was just started, or whose start was cut off: with filters at its interfaces."""
-        self._hold(server)
+        self._restrict(server)
         if self._info(server).get('State') == 'paused':
             self._virsh('resume', _PREFIX + server.id)
 
-    def _hold(self, server: Server) -> None:
+    def _restrict(self, server: Server) -> None:
         """Have each interface let out frames of the guest only. A guest of an earlier release has others until it is off."""
         for tap, nic in ((taps.name(server, number), nic) for number, nic in enumerate(server.nics)):
             if Path('/sys/class/net', tap).exists():
-                taps.hold('', tap, nic)
+                taps.restrict('', tap, nic)
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
         power, name = self._power(server), _PREFIX + server.id
@@ -180,7 +180,7 @@ class LibvirtDriver(LocalServers):
         power = self._power(server)
         if power != Power.RUNNING:
             return GuestState(power)
-        self._hold(server)
+        self._restrict(server)
         self.trim(server)
         return GuestState(power, self._broken(server, shares))
 

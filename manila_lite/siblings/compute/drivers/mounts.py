@@ -93,7 +93,7 @@ class HostMounts(InstanceDriver):
     def mount_key(self, share: MountedShare) -> str:
         return hashlib.sha256(share.export.encode()).hexdigest()[:32]
 
-    def place(self, share: MountedShare) -> str:
+    def directory_of(self, share: MountedShare) -> str:
         """Return the directory where the export of a share is mounted."""
         return str(self.base / self.mount_key(share))
 
@@ -102,7 +102,7 @@ class HostMounts(InstanceDriver):
             raise errors.Final(f'This host cannot mount {share.protocol} shares.')
         self._must_be_free(share)
         try:
-            self._mounter.mount(share.export, self.place(share))
+            self._mounter.mount(share.export, self.directory_of(share))
         except nfs.TimedOut as silent:
             seconds = self._mounter.mount_seconds
             raise errors.Final(
@@ -111,9 +111,9 @@ class HostMounts(InstanceDriver):
 
     def _must_be_free(self, share: MountedShare) -> None:
         """Refuse to hide files that are in the directory itself: something wrote there while nothing was mounted."""
-        place = Path(self.place(share))
-        if self._mounter.mounted(str(place)) is None and place.is_dir() and any(place.iterdir()):
-            LOG.error('%s is not empty, so nothing is mounted over it: move its files elsewhere', place)
+        path = Path(self.directory_of(share))
+        if self._mounter.mounted(str(path)) is None and path.is_dir() and any(path.iterdir()):
+            LOG.error('%s is not empty, so nothing is mounted over it: move its files elsewhere', path)
             raise errors.Final(
                 f'The mount point of share {share.id} on the host is not empty; the operator has to empty it.'
             )
@@ -123,24 +123,24 @@ class HostMounts(InstanceDriver):
 
     def umount_key(self, key: str) -> None:
         """See ``InstanceDriver.umount_key``. If a normal unmount fails, since the server does not answer, unmount lazily."""
-        place = self.base / key
+        path = self.base / key
         try:
-            self._mounter.unmount(str(place))
+            self._mounter.unmount(str(path))
         except (errors.Unavailable, nfs.MountFailed):
-            self._mounter.unmount(str(place), lazy=True)
+            self._mounter.unmount(str(path), lazy=True)
         except nfs.MountBusy:
             # A process that waits for a silent server cannot be ended otherwise.
-            if self._mounter.health(str(place), self._check_seconds) is not nfs.Health.SILENT:
+            if self._mounter.health(str(path), self._check_seconds) is not nfs.Health.SILENT:
                 raise
-            self._mounter.unmount(str(place), lazy=True)
-        if place.is_dir():
-            place.rmdir()
+            self._mounter.unmount(str(path), lazy=True)
+        if path.is_dir():
+            path.rmdir()
 
     def is_mounted(self, share: MountedShare) -> bool:
-        return self._mounter.mounted(self.place(share)) is not None
+        return self._mounter.mounted(self.directory_of(share)) is not None
 
     def mount_health(self, share: MountedShare) -> nfs.Health:
-        return self._mounter.health(self.place(share), self._check_seconds)
+        return self._mounter.health(self.directory_of(share), self._check_seconds)
 
     def list_mounted(self) -> frozenset[str]:
         return frozenset(Path(mount.path).name for mount in self._mounter.mounts(str(self.base)))

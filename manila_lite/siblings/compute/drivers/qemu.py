@@ -100,7 +100,7 @@ class QemuDriver(LocalServers):
             tap = taps.name(server, number)
             if run.apart:
                 taps.move(run.pid(), tap, netns)
-            taps.hold(netns, tap, nic)
+            taps.restrict(netns, tap, nic)
             command('ip', *where, 'link', 'set', tap, 'master', self.bridge(nic), 'up')
         if run.apart:
             self._metadata.serve(server.id, run.pid(), taps.metadata(server), metadata.files(server, shares))
@@ -108,7 +108,9 @@ class QemuDriver(LocalServers):
     def _commands(self, server: Server, shares: tuple[MountedShare, ...]) -> CommandLines:
         files = self.files(server)
         devices = tuple(
-            qemu_arguments.Device(share.id, share.tag, self.place(share), str(files / f'share{number}'))
+            qemu_arguments.Device(
+                share.id, share.tag, self.directory_of(share), str(files / f'share{number}')
+            )
             for number, share in enumerate(shares)
         )
         return CommandLines(

@@ -119,7 +119,7 @@ class GuestProcesses:
 
     def _begin(self, name: str, words: list[str]) -> None:
         (self._files / f'{name}.log').unlink(missing_ok=True)
-        self._daemon(name).start(words, self._files / f'{name}.log', mark='', env={})
+        self._daemon(name).start(words, self._files / f'{name}.log', start_key='', env={})
 
     def _until(self, name: str, ready: Callable[[], bool]) -> None:
         end = time.monotonic() + self._patience

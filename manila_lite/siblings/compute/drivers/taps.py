@@ -55,7 +55,7 @@ def move(pid: int, tap: str, netns: str) -> None:
         run(*inside, 'link', 'set', tap, 'netns', netns or str(os.getpid()))
 
 
-def hold(netns: str, tap: str, nic: Nic) -> None:
+def restrict(netns: str, tap: str, nic: Nic) -> None:
     """Have the interface let out frames of the guest only. ``netns``: its network namespace, '' for that of this process.
 
     :raises CommandFailed: the kernel cannot, or there is no such interface.

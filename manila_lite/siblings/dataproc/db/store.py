@@ -74,8 +74,8 @@ def list_visible(
         ).first()
         if last is None:
             raise errors.Invalid(f'marker: there is no {resource_type} {marker}.')
-        place, seen = sa.tuple_(column, table.c.id), sa.tuple_(*map(sa.literal, last))
-        query = query.where(place < seen if descending else place > seen)
+        position, seen = sa.tuple_(column, table.c.id), sa.tuple_(*map(sa.literal, last))
+        query = query.where(position < seen if descending else position > seen)
     order = [one.desc() if descending else one.asc() for one in (column, table.c.id)]
     return list(conn.execute(query.order_by(*order).limit(limit + 1)))
 

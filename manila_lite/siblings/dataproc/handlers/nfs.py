@@ -53,25 +53,25 @@ class NfsHandler(ShareHandler):
     def mount(self, remote: Remote, mount: Mount) -> None:
         """See ``ShareHandler.mount``. A mount of ours of another level or share, or with a stale handle, is unmounted first."""
         with _said(mount):
-            mounter, place = self._mounter(remote), self._made(remote, mount.path)
-            there = mounter.mounted(place)
+            mounter, path = self._mounter(remote), self._made(remote, mount.path)
+            there = mounter.mounted(path)
             if there is None:
-                self._must_hide_nothing(remote, mount, place)
+                self._must_hide_nothing(remote, mount, path)
             elif not _fits(there, mount):
                 if not self._ours(remote, there, mount):
                     raise errors.Final(f'Something else is mounted on {mount.path}: {there.source}')
-                _unmounted(mounter, place, force=self._answer(remote, place) is not Answer.HERE)
+                _unmounted(mounter, path, force=self._answer(remote, path) is not Answer.HERE)
             else:
-                self._revive(remote, mounter, place, mount)
-            mounter.mount(mount.export, place, level=mount.level)
+                self._revive(remote, mounter, path, mount)
+            mounter.mount(mount.export, path, level=mount.level)
             fstab.put(remote, mount, self._options())
 
     def unmount(self, remote: Remote, mount: Mount, force: bool = False) -> str:
         with _said(mount):
-            mounter, place = self._mounter(remote), _real(remote, mount.path)
-            there, note = mounter.mounted(place), ''
+            mounter, path = self._mounter(remote), _real(remote, mount.path)
+            there, note = mounter.mounted(path), ''
             if there is not None and self._ours(remote, there, mount):
-                note = _unmounted(mounter, place, force)
+                note = _unmounted(mounter, path, force)
             fstab.take_out(remote, mount.path)
             # Deletes the directory only if it is empty; mounts of others stay.
             remote.run(['rmdir', '--', mount.path])
@@ -79,43 +79,43 @@ class NfsHandler(ShareHandler):
 
     def is_mounted(self, remote: Remote, mount: Mount) -> bool:
         with _said(mount):
-            place = _real(remote, mount.path)
-            there = self._mounter(remote).mounted(place)
-            return there is not None and _fits(there, mount) and self._answer(remote, place) is Answer.HERE
+            path = _real(remote, mount.path)
+            there = self._mounter(remote).mounted(path)
+            return there is not None and _fits(there, mount) and self._answer(remote, path) is Answer.HERE
 
     def clean(self, remote: Remote) -> None:
         """See ``ShareHandler.clean``. Our lines in fstab tell what was mounted."""
         for path in fstab.paths(fstab.read(remote)):
             self.unmount(remote, Mount('', '', path), force=True)
 
-    def _answer(self, remote: Remote, place: str) -> 'Answer':
+    def _answer(self, remote: Remote, path: str) -> 'Answer':
         """Ask what is mounted there for an answer. Only a kill ends a command that waits for an NFS server."""
         seconds = str(math.ceil(self.conf.dataproc_nodes.answer_timeout))
-        done = remote.run(['timeout', '-s', 'KILL', seconds, 'stat', '-f', '--', place])
+        done = remote.run(['timeout', '-s', 'KILL', seconds, 'stat', '-f', '--', path])
         if done.status == 0:
             return Answer.HERE
         return Answer.NONE if done.status in _KILLED else Answer.STALE
 
-    def _revive(self, remote: Remote, mounter: NfsMounter, place: str, mount: Mount) -> None:
+    def _revive(self, remote: Remote, mounter: NfsMounter, path: str, mount: Mount) -> None:
         """Unmount what answers with an error. What does not answer stays: it goes on by itself when its server is back.
 
         :raises errors.Again: it does not answer.
         """
-        answer = self._answer(remote, place)
+        answer = self._answer(remote, path)
         if answer is Answer.NONE:
             seconds = self.conf.dataproc_nodes.answer_timeout
             raise errors.Again(
                 _PAUSE, f'The NFS server of {mount.export} does not answer within {seconds:g} s.'
             )
         if answer is Answer.STALE:
-            mounter.unmount(place, lazy=True)
+            mounter.unmount(path, lazy=True)
 
-    def _must_hide_nothing(self, remote: Remote, mount: Mount, place: str) -> None:
+    def _must_hide_nothing(self, remote: Remote, mount: Mount, path: str) -> None:
         """Refuse a directory with files, unless our line in fstab says that the share belongs there.
 
         :raises errors.Final: the share would hide these files.
         """
-        there = remote.run(['sh', '-c', _FIRST_NAME, 'mlite', place])
+        there = remote.run(['sh', '-c', _FIRST_NAME, 'mlite', path])
         if there.out and not fstab.has(fstab.read(remote), mount.path):
             raise errors.Final(f'{mount.path} is not empty on this node; the share would hide what is in it.')
 
@@ -132,17 +132,17 @@ class NfsHandler(ShareHandler):
 
         :raises errors.Final: it cannot be made, or its real path belongs to the system.
         """
-        place = _real(remote, path)
+        folder = _real(remote, path)
         # A look into a mount whose server does not answer would hang.
-        if self._mounter(remote).mounted(place) is None:
+        if self._mounter(remote).mounted(folder) is None:
             made = remote.run(['mkdir', '-p', '--', path])
             if made.status:
                 raise errors.Final(f'{path} cannot be made: {os.fsdecode(made.err).strip()}')
-            place = _real(remote, path)
+            folder = _real(remote, path)
         try:
-            return place if place == path else paths.normal(place)
+            return folder if folder == path else paths.normal(folder)
         except errors.Invalid as bad:
-            raise errors.Final(f'{path} is {place} on this node. {bad}') from bad
+            raise errors.Final(f'{path} is {folder} on this node. {bad}') from bad
 
     def _ours(self, remote: Remote, there: Mounted, mount: Mount) -> bool:
         """Say whether the mount at a path of ours is the share, or has our line in fstab."""
@@ -151,16 +151,16 @@ class NfsHandler(ShareHandler):
         )
 
 
-def _unmounted(mounter: NfsMounter, place: str, force: bool) -> str:
+def _unmounted(mounter: NfsMounter, path: str, force: bool) -> str:
     """Unmount the path. Returns a note about a lazy unmount, else an empty text."""
     try:
-        mounter.unmount(place)
+        mounter.unmount(path)
     except (MountBusy, MountFailed, errors.Unavailable):
         if not force:
             raise
         # An unmount hangs when the server does not answer.
-        mounter.unmount(place, lazy=True)
-        return _LAZY.format(place)
+        mounter.unmount(path, lazy=True)
+        return _LAZY.format(path)
     return ''
 
 

@@ -154,7 +154,7 @@ class Locks(base.ServiceTest):
         transfer = uuidutils.generate_uuid()
         self.assertEqual(
             {name for name in self.table.names if name.startswith('one')},
-            self.by(resource_locks.mark_for_transfer, self.one, transfer),
+            self.by(resource_locks.delete_at_transfer, self.one, transfer),
         )
         self.assertEqual(transfer, self.table.row('one: rule 1').transfer_id)
 

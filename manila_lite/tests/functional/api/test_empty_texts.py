@@ -6,7 +6,7 @@ import collections
 from manila_lite import errors
 from manila_lite.api import versions
 from manila_lite.api.framework import bodies
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.functional import base
 
 #: Fields of free text: an empty one is shown as it was sent.
@@ -29,7 +29,7 @@ _IGNORED = {'class_name', 'id', 'tenant_id'}
 
 def nullable():
     """Return the fields of all bodies that may be null or text, each with its body and a version."""
-    for op in OPS:
+    for op in CALLS:
         for field in op.body.fields if op.body else ():
             version = versions.minor(
                 min(filter(None, (field.until, op.until)), key=versions.minor, default=None)

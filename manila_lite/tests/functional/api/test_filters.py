@@ -9,7 +9,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import fields
 from manila_lite.api.framework.call import PAGE
 from manila_lite.api.framework.fields import Many
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.db.queries import request_notes
 from manila_lite.tests.functional import base, refused, walking, world
 
@@ -119,7 +119,7 @@ class Filtered(base.ServiceTest):
 
     def test_every_filter_removes_rows_that_do_not_match(self):
         tried = 0
-        for op in OPS:
+        for op in CALLS:
             if not (isinstance(op.view, Many) and op.lives(versions.MAX)):
                 continue
             query = self.whole(op)
@@ -132,7 +132,7 @@ class Filtered(base.ServiceTest):
 
     def test_all_tenants_false_lists_only_the_callers_project(self):
         elsewhere, tried = refused.Api(self.service.app, 'a', 'elsewhere', 'admin,member,reader'), 0
-        for op in OPS:
+        for op in CALLS:
             if (
                 isinstance(op.view, Many)
                 and op.lives(versions.MAX)
@@ -162,7 +162,7 @@ class Filtered(base.ServiceTest):
 
     def test_with_count_false_returns_no_count(self):
         tried = 0
-        for op in OPS:
+        for op in CALLS:
             if (
                 isinstance(op.view, Many)
                 and op.lives(versions.MAX)

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi import checks as conformance
 from manila_lite.api import versions
 from manila_lite.api.framework import fields
 from manila_lite.api.http import faults, openapi
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.functional import base, world
 from manila_lite.tests.services.places import backend
 
@@ -262,7 +262,7 @@ class Hostile(Fuzz):
         return '/v2' + op.path.format_map(self.world)
 
     def ops(self):
-        return [op for op in OPS if op.lives(versions.MAX)]
+        return [op for op in CALLS if op.lives(versions.MAX)]
 
     def test_hostile_bodies_cause_no_server_error(self):
         for number, op in enumerate(self.ops()):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 from manila_lite.api import versions
 from manila_lite.api.server import server
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS as OPS
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, world
 

@@ -10,7 +10,7 @@ from oslo_utils import uuidutils
 import manila_lite
 from manila_lite import doctor
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.conf import opts
 from manila_lite.db import models
 from manila_lite.tests.factories import shares
@@ -156,7 +156,7 @@ class Fields(base.ServiceTest):
                 yield from self.ends(inner)
 
     def test_49_4_each_field_with_a_number_has_ends(self):
-        for op in OPS:
+        for op in CALLS:
             for field in (*(op.body.fields if op.body else ()), *op.query):
                 for schema in self.ends(field.schema):
                     self.assertLessEqual({'minimum', 'maximum'}, schema.keys(), (op.name, field.name))
@@ -166,7 +166,7 @@ class Fields(base.ServiceTest):
             world.make(self.service, self.admin, base.Api(self.service.app, 'u', 'p', 'admin,member,reader')),
             0,
         )
-        for op in OPS:
+        for op in CALLS:
             version = versions.minor(op.until) if op.until else versions.MAX
             for field in world.body_fields(op, version):
                 for value in {

@@ -2,7 +2,7 @@
 """Names of calls below API version 2.7: each form is served at its own versions, and is unknown at the others."""
 
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.functional import base
 
 ANY = '00000000-0000-0000-0000-000000000000'
@@ -103,7 +103,7 @@ class OldNames(base.ServiceTest):
         self.assertEqual([[True, True, False], [False, False, True], [False] * 3], served)
 
     def test_no_call_has_an_old_name_from_2_7_on(self):
-        for op in OPS:
+        for op in CALLS:
             for minor in filter(op.lives, range(versions.PLAIN_NAMES, versions.MAX + 1)):
                 self.assertNotIn('/os-', op.path_at(minor))
                 self.assertFalse((op.action_at(minor) or '').startswith('os-'), op.name)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from manila_lite import errors
 from manila_lite.api import versions
 from manila_lite.api.framework import bodies
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests import plain
 from manila_lite.tests.functional import base
 
@@ -54,7 +54,7 @@ class Refusals(base.ServiceTest):
 
     def refusals(self):
         """Yield each sentence with which a field of a body refuses a value, and the field."""
-        for op in OPS:
+        for op in CALLS:
             for field in op.body.fields if op.body else ():
                 body = bodies.Body('entity', (field,))
                 for value in _BAD:
@@ -72,7 +72,7 @@ class Refusals(base.ServiceTest):
 
     def test_49_12_fields_of_queries_refuse_in_plain_words(self):
         refused, seen = 0, set()
-        for op in OPS:
+        for op in CALLS:
             path = re.sub(r'\{[^}]+\}', '0a0a0a0a-0a0a-4a0a-8a0a-0a0a0a0a0a0a', op.path)
             for field in op.query if op.method == 'GET' else ():
                 kind = field.name, str(field.schema), field.parse

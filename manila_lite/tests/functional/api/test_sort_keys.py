@@ -2,7 +2,7 @@
 """Sort keys: each list takes its own fields, those that the caller sees, and refuses any other key."""
 
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.functional import refused, sort_keys
 
 
@@ -12,7 +12,7 @@ class Refused(refused.Refusing):
     def paths(self):
         """Yield each list, in short and in full, with the path of its keys."""
         for path in sort_keys.KEYS:
-            for op in OPS:
+            for op in CALLS:
                 if op.method == 'GET' and op.path in (path, f'{path}/detail') and op.lives(versions.MAX):
                     yield op.path, path
 
@@ -30,7 +30,7 @@ class Refused(refused.Refusing):
     def test_every_list_with_sort_keys_is_covered(self):
         sorted_by = {
             op.path.removesuffix('/detail')
-            for op in OPS
+            for op in CALLS
             if any(field.name == 'sort_key' for field in op.query)
         }
         self.assertEqual(sorted_by, set(sort_keys.KEYS))

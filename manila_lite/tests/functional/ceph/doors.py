@@ -135,10 +135,10 @@ class _Calls:
 
 def install(driver: Any) -> None:
     """Put doors into all ways out of a driver that was not set up yet."""
-    cluster = driver.services.cluster
+    cluster = driver.parts.cluster
     make = cluster._make
     cluster._make = lambda: Way(make())
-    gateway = getattr(driver.services.protocol, 'gateway', None)
+    gateway = getattr(driver.parts.protocol, 'gateway', None)
     if gateway is not None:
         exports = gateway.server.exports
         exports._manager = _Calls(exports._manager, call='{}', apply='{}')

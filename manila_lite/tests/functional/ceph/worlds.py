@@ -114,7 +114,7 @@ class World:
     def driver(self) -> CephfsDriver:
         """Return the driver of a process that has just started."""
         driver = CephfsDriver(self._backend)
-        driver.services.shares.COPY_SECONDS = _COPY_SECONDS
+        driver.parts.shares.COPY_SECONDS = _COPY_SECONDS
         doors.install(driver)
         driver.setup()
         return driver
@@ -246,10 +246,10 @@ class NfsWorld(World):
 
     @property
     def _server(self):
-        return self.common.services.protocol.gateway.server
+        return self.common.parts.protocol.gateway.server
 
     def close(self):
-        self.common.services.protocol.gateway.stop()
+        self.common.parts.protocol.gateway.stop()
         super().close()
 
     def client(self, name, share):
@@ -272,7 +272,7 @@ class NfsWorld(World):
         return frozenset((client.removesuffix('/32'), levels[level]) for client, level in now)
 
     def _copies(self):
-        return json.loads(self.common.services.protocol.gateway._objects.get('exports') or '{}')
+        return json.loads(self.common.parts.protocol.gateway._objects.get('exports') or '{}')
 
     def open_to(self, share, **levels):
         return {

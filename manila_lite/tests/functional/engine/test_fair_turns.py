@@ -333,7 +333,7 @@ class Runners(TurnsTest):
         runner = self.runner()
         self.until(3)
         for _ in range(3):
-            self.assertFalse(runner._look())
+            self.assertFalse(runner._find_work())
         self.assertEqual({*many[:3]}, {*self.began})
         modest = self.rows(2, 'modest')
         runner.wake()
@@ -368,7 +368,7 @@ class Runners(TurnsTest):
     def test_one_query_starts_work_for_every_project_and_lane(self):
         runner = self.looking_when_told()
         wanted = {self.rows(2, project, lane)[0] for project in ('one', 'two') for lane in (WORK, FAST)}
-        runner._look()
+        runner._find_work()
         self.assertEqual(5, runner.busy, 'and the free thread gets the second operation of one of them')
         self.until(5)
         self.assertLessEqual(wanted, set(self.began))
@@ -405,7 +405,7 @@ class Runners(TurnsTest):
         runner = self.looking_when_told()
         for project in ('one', 'two'):
             self.rows(1, project, FAST)
-        runner._look()
+        runner._find_work()
         self.assertEqual(2, runner.busy)
         if woken:
             runner.wake([FAST])

@@ -21,7 +21,7 @@ class Repeated(base.ServiceTest):
         for _ in range(_TIMES):
             self.service.services.bus.wake('share', 'test@alpha', engine.WORK)
             self.service.managers['alpha'].worker.runner.wake()
-            self.service.managers['alpha'].worker.runner._look()
+            self.service.managers['alpha'].worker.runner._find_work()
         return found
 
     def test_running_operation_is_not_started_again(self):

@@ -136,7 +136,7 @@ class Claims(base.ServiceTest):
                 conn, rows.get(conn, operation_id), self.runner.owner, -60
             )  # and that lease has run out
         self.runner._unsaved[operation_id] = True
-        self.assertFalse(self.runner._look())
+        self.assertFalse(self.runner._find_work())
         self.assertEqual(
             (self.runner.owner, 1), (self.row(operation_id).owner, self.row(operation_id).attempts)
         )

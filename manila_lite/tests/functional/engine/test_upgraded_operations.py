@@ -110,7 +110,7 @@ class UpgradedTest(_MigrationTest):
         executor = self.executor(topic)
         with self.db.writer() as conn:
             seen = rows.get(conn, resource_id)
-            op = rows.claim(conn, seen, 'me', 60, **executor.place(seen))
+            op = rows.claim(conn, seen, 'me', 60, **executor.step_values(seen))
         executor.run(op)
         with self.db.reader() as conn:
             return list(self.notes), rows.get(conn, resource_id)

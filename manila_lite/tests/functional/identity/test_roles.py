@@ -9,7 +9,7 @@ import yaml
 from oslo_policy import _checks
 
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests import policy_rules
 from manila_lite.tests.functional import base, world
 
@@ -68,7 +68,7 @@ class Matrix(base.ServiceTest):
 
     def test_every_call_has_its_line(self):
         """Check that each call has a line in the table, and each line a call."""
-        calls = {label(op): op for op in OPS}
+        calls = {label(op): op for op in CALLS}
         missing = [
             f'{line}: {" ".join(self.by_policy(calls[line]))}' for line in sorted(calls.keys() - TABLE.keys())
         ]
@@ -100,7 +100,7 @@ class Matrix(base.ServiceTest):
 
     def test_each_call_is_allowed_only_to_the_roles_of_its_line(self):
         """Try each call with each role, reads on existing resources, and changes on missing ones to change nothing."""
-        for op in OPS:
+        for op in CALLS:
             for name, caller in self.callers.items():
                 status, document = self.ask(caller, op)
                 may = name in TABLE.get(label(op), '').split()
@@ -114,7 +114,7 @@ class Matrix(base.ServiceTest):
         """Compare what ``GET /permissions`` tells each role with the lines of the calls that ask the same rules."""
         for name in ('admin', 'manager', 'member', 'reader'):
             told = self.told(name)
-            for op in OPS:
+            for op in CALLS:
                 self.assertEqual(name in TABLE[label(op)].split(), told[op.policy], (name, label(op)))
 
     def test_permissions_name_no_role_and_follow_the_policy_file(self):

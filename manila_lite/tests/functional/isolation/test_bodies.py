@@ -7,7 +7,7 @@ A refused request gets the same answer as with an unknown id. A request that is 
 import json
 
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.functional import planting, walking, world
 
 #: Fields that a body needs so that its ids are looked at.
@@ -141,7 +141,7 @@ class EarlyBodies(Bodies):
     REFUSED = 7
 
     def calls(self):
-        for op in OPS:
+        for op in CALLS:
             first = versions.minor(op.since)
             gone = (
                 [path for path in places(op, first) if path not in places(op, versions.MAX)]

@@ -8,7 +8,7 @@ name a resource; there is no list of calls here.
 import json
 
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests.functional import base, queries, walking, world
 from manila_lite.tests.functional.walking import COMMON, FOR_OTHERS, SAME_FOR_ALL, known
 
@@ -38,7 +38,7 @@ TRIED = (versions.MIN, 44, versions.MAX)
 class Walk(walking.WalkTest):
     def test_every_parameter_has_a_value_in_both_projects(self):
         """Check that every parameter has a value in both worlds; a new resource type needs a row in world.make."""
-        for op in OPS:
+        for op in CALLS:
             for name in set(world.parameters(op)) - COMMON:
                 self.assertIn(name, self.world, f'{op.method} {op.path}: nothing to try it with')
                 self.assertNotEqual(self.world[name], self.own[name], name)
@@ -153,7 +153,7 @@ class Public(base.ServiceTest):
             self.assertEqual([], stranger.ok('GET', f'/shares{off}')['shares'], off)
         self.assertEqual(400, stranger.call('GET', '/shares?is_public=perhaps')[0])
         found = {'share_id': share['id'], 'key': 'key', 'access_id': share['id'], 'snapshot_id': share['id']}
-        for op in OPS:
+        for op in CALLS:
             names = set(world.parameters(op))
             if op.method != 'GET' and names and names <= {'share_id', 'key'} and op.lives(versions.MAX):
                 for caller in (
@@ -195,7 +195,7 @@ class Redacted(base.ServiceTest):
     def found(self, caller):
         """Return the calls whose answers to a caller show the hidden values; all filters are tried."""
         calls = set()
-        for op in OPS:
+        for op in CALLS:
             version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
             for query in (
                 self.queries(op) if op.method == 'GET' else [''] if op.action == 'access_list' else ()

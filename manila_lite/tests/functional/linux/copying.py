@@ -59,8 +59,8 @@ class MountedCopies(backup_jobs_driver.BackupJobsDriver):
     def __init__(self, state, at):
         class Bound(nfs_backups.NfsCopies):
             def _mounted(self, share, backup, level):
-                self.mount(str(at(share)), self.share_place(backup.id), 'none', f'bind,{level}')
-                return self.share_place(backup.id)
+                self.mount(str(at(share)), self.share_mount_point(backup.id), 'none', f'bind,{level}')
+                return self.share_mount_point(backup.id)
 
         self.copies = Bound(state, '')
 
@@ -80,7 +80,7 @@ class BackupTest(base.LinuxTest):
 
     def at(self, share):
         """Return the present folder of a share's files."""
-        return self.driver.services.pool.share(share.id)
+        return self.driver.parts.pool.share(share.id)
 
     def backup(self, ratio=64.0):
         backup = values.Backup(

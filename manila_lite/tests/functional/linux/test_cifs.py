@@ -21,7 +21,7 @@ class Plain(cifs_base.Plain):
     @property
     def samba(self):
         """The CIFS server of the backend."""
-        return self.driver.services.protocol_servers.of('CIFS').server
+        return self.driver.parts.protocol_servers.of('CIFS').server
 
     def test_users_have_exactly_the_access_of_their_rules(self):
         share = self.cifs()
@@ -34,20 +34,20 @@ class Plain(cifs_base.Plain):
         self.allow(share, ('alice', 'rw'), ('Bobby', 'ro'))
         self.writes(share, 'alice', text='over IPv4')
         self.reads(share, 'bobby', text='over IPv4', at=1)
-        self.assertEqual('over IPv4', (self.driver.services.pool.share(share.id) / 'f').read_text())
+        self.assertEqual('over IPv4', (self.driver.parts.pool.share(share.id) / 'f').read_text())
         self.denied(share, 'bobby', 'put local g', text='no')
         self.denied(share, 'bobby', 'rm f')
         self.denied(share, 'carol')
         self.denied(share, 'alice', why='NT_STATUS_LOGON_FAILURE', password='other')
         self.denied(share, 'nobody', why='NT_STATUS_LOGON_FAILURE')
         self.denied(share, '', why='tree connect failed')
-        self.assertEqual(['f'], [place.name for place in self.driver.services.pool.share(share.id).iterdir()])
+        self.assertEqual(['f'], [place.name for place in self.driver.parts.pool.share(share.id).iterdir()])
 
     def test_symbolic_links_cannot_be_followed(self):
         """Check that links cannot be used; CIFS users cannot make links, but a share may contain links of another origin."""
         share, other = self.cifs(), self.cifs()
         self.allow(share, ('alice', 'rw'))
-        place, theirs = (self.driver.services.pool.share(one.id) for one in (share, other))
+        place, theirs = (self.driver.parts.pool.share(one.id) for one in (share, other))
         (theirs / 'secret').write_text('secret')
         (place / 'host').symlink_to('/etc/passwd')
         (place / 'theirs').symlink_to(theirs)
@@ -85,12 +85,10 @@ class Plain(cifs_base.Plain):
         self.allow(share, ('alice', 'rw'))
         self.grant(other, (self.fabric.v4('one'), 'rw'))
         self.works('one', other, 'write', 'f', 'nfs')
-        btrfs.limit(self.driver.services.pool.root, self.driver.services.pool.share(share.id), 8 << 20)
+        btrfs.limit(self.driver.parts.pool.root, self.driver.parts.pool.share(share.id), 8 << 20)
         worked, said = self.smb(share, 'alice', 'put local big', text=b'x' * (12 << 20))
         self.assertFalse(worked, said)
-        self.assertGreater(
-            8 << 20, (self.driver.services.pool.share(share.id) / 'big').stat().st_blocks * 512
-        )
+        self.assertGreater(8 << 20, (self.driver.parts.pool.share(share.id) / 'big').stat().st_blocks * 512)
         self.assertTrue(self.smb(share, 'alice', 'rm big')[0])
         self.writes(share, 'alice')
         self.assertEqual('nfs', self.works('one', other, 'read', 'f'))
@@ -114,7 +112,7 @@ class Plain(cifs_base.Plain):
         self.assertFalse(worked, said)
         self.assertEqual(
             ['alice', 'bobby', 'carol', 'carol2'],
-            sorted(place.name for place in self.driver.services.pool.share(share.id).iterdir()),
+            sorted(place.name for place in self.driver.parts.pool.share(share.id).iterdir()),
         )
 
     def test_killed_cifs_server_is_restarted_without_touching_nfs(self):
@@ -124,12 +122,12 @@ class Plain(cifs_base.Plain):
         self.assertEqual((), self.ensured(share, rule).repaired)
         before = {one.pid for one in processes(self.state)}
         base.kill(self.samba._server)
-        nfs = self.driver.services.protocol_servers.of('NFS').server.process
+        nfs = self.driver.parts.protocol_servers.of('NFS').server.process
         self.assertEqual(
             ('The CIFS server did not run; it was restarted.',), self.ensured(share, rule).repaired
         )
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
-        self.assertEqual(nfs, self.driver.services.protocol_servers.of('NFS').server.process)
+        self.assertEqual(nfs, self.driver.parts.protocol_servers.of('NFS').server.process)
         self.writes(share, 'alice')
         base.kill(self.samba._server)
         self.driver.report()
@@ -147,7 +145,7 @@ class Plain(cifs_base.Plain):
         self.assertIn('was missing', ' '.join(self.ensured(share, rule).repaired))
         self.assertIn('Other access rules', ' '.join(self.ensured(share, ('bobby', 'ro')).repaired))
         base.command(
-            'umount', '--lazy', str(self.driver.services.protocol_servers.of('CIFS').mount_point(share.id))
+            'umount', '--lazy', str(self.driver.parts.protocol_servers.of('CIFS').mount_point(share.id))
         )
         self.assertIn('not mounted', ' '.join(self.ensured(share, rule).repaired))
         self.assertEqual((), self.ensured(share, rule).repaired)
@@ -221,7 +219,7 @@ class Plain(cifs_base.Plain):
             self.assertEqual([], list(self.state.rglob(f'{share.id}*')))
             self.assertNotIn(share.id, Path('/proc/self/mountinfo').read_text())
         self.assertEqual([], processes(self.state))
-        self.assertEqual((), self.driver.services.protocol_servers.ensure())
+        self.assertEqual((), self.driver.parts.protocol_servers.ensure())
         self.writes(self._allowed(), 'alice')
 
     def _allowed(self):
@@ -289,7 +287,7 @@ class Served(Cifs, server_base.ServerTest):
         self.writes(theirs, 'alice')
         self.denied(mine, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')  # the same address, in another network
         self.assertRaises(errors.Final, self.driver.teardown_server, server)
-        base.kill(self.driver.services.share_servers.protocol_server(server.id, 'CIFS').server._server)
+        base.kill(self.driver.parts.share_servers.protocol_server(server.id, 'CIFS').server._server)
         self.assertEqual(
             ('The CIFS server did not run; it was restarted.',),
             self.driver.ensure_servers([server])[server.id].repaired,
@@ -307,7 +305,7 @@ class Served(Cifs, server_base.ServerTest):
         self.driver.setup_server(server)
         share = self.cifs(server)
         self.allow(share, ('alice', 'rw'))
-        before = self.driver.services.share_servers.protocol_server(server.id, 'CIFS').server.process
+        before = self.driver.parts.share_servers.protocol_server(server.id, 'CIFS').server.process
         new = server_base.network('more', 6)
         update = self.driver.update_share_server_network_allocations(server, new, [share], [])
         self.machine.client('late', 'more', 101)
@@ -319,7 +317,7 @@ class Served(Cifs, server_base.ServerTest):
         ].index(True)
         self.writes(share, 'alice', at=at)
         self.assertEqual(
-            before, self.driver.services.share_servers.protocol_server(server.id, 'CIFS').server.process
+            before, self.driver.parts.share_servers.protocol_server(server.id, 'CIFS').server.process
         )
 
 

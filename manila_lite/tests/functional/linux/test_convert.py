@@ -57,21 +57,21 @@ class Converted(base.LinuxTest):
     def test_converted_pool_has_all_files_and_is_served(self):
         self.assertEqual(0, self.said.returncode, self.said.stderr)
         self.assertIn(f'linux_pool_path = {self.state / self.POOL}', self.said.stdout)
-        before, after = self.old / 'shares' / _IDENT, self.driver.services.pool.share(_IDENT)
+        before, after = self.old / 'shares' / _IDENT, self.driver.parts.pool.share(_IDENT)
         self.assertTrue(btrfs.is_subvolume(after))
         # This is a copy by root, of files that no client can change any more: of attributes it leaves out none.
         self.assertEqual(
             kept.DROPS['host'] - {'other attributes'}, kept.lost(kept.look(before), kept.look(after))
         )
         self.assertEqual(
-            [_IDENT], [place.name for place in (self.driver.services.pool.root / 'shares').iterdir()]
+            [_IDENT], [place.name for place in (self.driver.parts.pool.root / 'shares').iterdir()]
         )
-        self.assertIn('not-ours', self.driver.services.pool.unmanaged_shares)
+        self.assertIn('not-ours', self.driver.parts.pool.unmanaged_shares)
         share = values.Share(_IDENT, 's', 'p', 5, 'NFS', 'pool')
         rule = values.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')
         self.assertIsNone(self.driver.ensure_shares([values.EnsureTarget(share, (rule,))])[_IDENT].error)
         self.assertEqual('world', self.works('one', share, 'read', 'world'))
-        self.assertEqual(5 << 30, btrfs.limit_of(self.driver.services.pool.root, after))
+        self.assertEqual(5 << 30, btrfs.limit_of(self.driver.parts.pool.root, after))
 
     def test_unsuitable_source_and_target_paths_are_refused(self):
         made = self.state / self.POOL

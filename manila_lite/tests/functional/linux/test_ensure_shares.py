@@ -30,9 +30,9 @@ class Breaker:
 
     def __init__(self, driver, protocol_server, share):
         self.driver, self.protocol_server, self.share = driver, protocol_server, share
-        self.pool = driver.services.pool
+        self.pool = driver.parts.pool
         self.place = protocol_server.mount_point(share.id)
-        self.file = protocol_server._state / 'exports.d' / f'{share.id}.conf'
+        self.file = protocol_server._state_dir / 'exports.d' / f'{share.id}.conf'
 
     def unmount_share(self):
         base.command('umount', '--lazy', str(self.place))
@@ -40,7 +40,7 @@ class Breaker:
     def unmount_all(self):
         """Kill the NFS server, unmount everything and detach the loop device."""
         base.kill(self.protocol_server.server._server)
-        for place in [*self.protocol_server._state.glob('exports/*'), self.pool.root]:
+        for place in [*self.protocol_server._state_dir.glob('exports/*'), self.pool.root]:
             mounts.unmount(place)
         mounts.detach(self.pool._source)
 
@@ -104,19 +104,19 @@ class Plain(Ensure, base.ShareTest):
 
     def setUp(self):
         super().setUp()
-        locations = tuple(self.driver.services.exports.locations(self.made))
+        locations = tuple(self.driver.parts.exports.locations(self.made))
         self.target = values.EnsureTarget(
             dataclasses.replace(self.made, export_locations=locations),
             (values.AccessRule('r', 'ip', *self.rule),),
         )
         self.works('one', self.made, 'write', 'f', 'hello')
-        self.breaker = Breaker(self.driver, self.driver.services.protocol_servers.of('NFS'), self.made)
+        self.breaker = Breaker(self.driver, self.driver.parts.protocol_servers.of('NFS'), self.made)
 
     def test_healthy_share_is_left_unchanged(self):
         client = self.session('one', self.made)
         client.call('write', 'g', 'open')
         others = [values.EnsureTarget(self.share()) for _ in range(3)]
-        server = self.driver.services.protocol_servers.of('NFS').server
+        server = self.driver.parts.protocol_servers.of('NFS').server
         before, process = table(self.state / 'state'), server.process
         results = self.driver.ensure_shares([self.target, *others])
         self.assertEqual([((), None)] * 4, [(result.repaired, result.error) for result in results.values()])
@@ -183,7 +183,7 @@ class Plain(Ensure, base.ShareTest):
     def test_nfs_server_started_without_the_pool_serves_no_empty_directory(self):
         self.breaker.unmount_all()
         self.assertRaises(CommandFailed, self.driver.report)
-        self.assertTrue(self.driver.services.protocol_servers.of('NFS').server.running)
+        self.assertTrue(self.driver.parts.protocol_servers.of('NFS').server.running)
         self.refused('NOENT', 'one', self.made, 'list')
         self.ensure(
             'The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing'
@@ -191,7 +191,7 @@ class Plain(Ensure, base.ShareTest):
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_lost_share_or_pool_image_is_not_created_again(self):
-        pool = self.driver.services.pool
+        pool = self.driver.parts.pool
         home, away = pool.share(self.made.id), pool.root / 'away'
         home.rename(away)
         self.assertIn('not in the pool', self.driver.ensure_shares([self.target])[self.made.id].error)
@@ -228,17 +228,16 @@ class Plain(Ensure, base.ShareTest):
         self.driver.setup()
 
     def test_stopped_nfs_server_is_not_started_by_ensure(self):
-        self.driver.services.protocol_servers.of('NFS').server.stop()
+        self.driver.parts.protocol_servers.of('NFS').server.stop()
         self.addCleanup(self.driver.setup)
         self.assertRaises(CommandFailed, self.driver.ensure_shares, [self.target])
-        self.assertFalse(self.driver.services.protocol_servers.of('NFS').server.running)
+        self.assertFalse(self.driver.parts.protocol_servers.of('NFS').server.running)
 
     def test_ensure_keeps_a_size_that_was_just_extended(self):
         self.driver.extend_share(self.made, 3)
         self.ensure()
         self.assertEqual(
-            3 * GIB,
-            btrfs.limit_of(self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)),
+            3 * GIB, btrfs.limit_of(self.driver.parts.pool.root, self.driver.parts.pool.share(self.made.id))
         )
 
 
@@ -260,7 +259,7 @@ class OnServer(Ensure, server_base.ServerTest):
         self.made = made
         self.name = f'manila-{self.server.id}'
         self.ports = {entry.ip_address: namespace._interface(entry) for entry in self.server.allocations}
-        self.protocol_server = self.driver.services.share_servers.protocol_server(self.server.id)
+        self.protocol_server = self.driver.parts.share_servers.protocol_server(self.server.id)
         self.breaker = Breaker(self.driver, self.protocol_server, made)
 
     def ensure_server(self, *words):

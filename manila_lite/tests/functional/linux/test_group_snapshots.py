@@ -87,7 +87,7 @@ class GroupTest(base.LinuxTest):
         return found
 
     def names(self, snapshot):
-        return {path.name for path in self.driver.services.pool.snapshot(snapshot.id).iterdir()}
+        return {path.name for path in self.driver.parts.pool.snapshot(snapshot.id).iterdir()}
 
     def assert_one_moment(self, records):
         """Check that no group snapshot has a record without all records before it."""
@@ -116,7 +116,7 @@ class GroupSnapshots(GroupTest):
         return self.records([self.put_on(share) for share in self.shares])
 
     def server(self):
-        (process,) = self.driver.services.protocol_servers.of('NFS').servers()
+        (process,) = self.driver.parts.protocol_servers.of('NFS').servers()
         return process
 
     def assert_goes_on(self):
@@ -149,12 +149,12 @@ class GroupSnapshots(GroupTest):
     def test_incomplete_group_snapshot_is_taken_again_completely(self):
         found = self.snapshots()
         self.driver.create_snapshot(found[0])
-        self.driver.services.pool.draft_snapshot(found[1].id, self.shares[1].id)
+        self.driver.parts.pool.draft_snapshot(found[1].id, self.shares[1].id)
         for share in self.shares:
             self.assertTrue(self.nfs('one', share, 'put', 'later', 'x')[0])
         self.driver.create_group_snapshot(found)
         self.assertEqual([{'later'}, {'later'}], [self.names(snapshot) for snapshot in found])
-        self.assertFalse(self.driver.services.pool._snapshot_draft(found[1].id).exists())
+        self.assertFalse(self.driver.parts.pool._snapshot_draft(found[1].id).exists())
 
     def test_concurrent_group_snapshots_all_succeed(self):
         """Check that group snapshots of shares on one server, taken at once, do not resume the server too early."""
@@ -200,7 +200,7 @@ class GroupSnapshots(GroupTest):
 
     def test_next_quiesce_waits_for_the_guard_of_a_killed_process(self):
         """Check that the guard of a dead process resumes its own servers first, and no server that was stopped later."""
-        place = self.driver.services.pool.root
+        place = self.driver.parts.pool.root
         with self.asker() as asked:
             (guard,) = psutil.Process(asked.pid).children()
             mine = os.open(place, os.O_RDONLY)
@@ -224,7 +224,7 @@ class GroupSnapshots(GroupTest):
             '-m',
             standstill.__name__,
             str(self.server().pid),
-            str(self.driver.services.pool.root),
+            str(self.driver.parts.pool.root),
         ]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as asked:
             self.addCleanup(asked.kill)

@@ -16,7 +16,7 @@ from manila_lite.tests.linux_teardown import tear_down
 class _Managed(base.LinuxTest):
     @property
     def pool(self):
-        return self.driver.services.pool
+        return self.driver.parts.pool
 
     def new(self):
         """Return a new share to manage."""
@@ -163,7 +163,7 @@ class ManagedDirectories(cifs_base.Directory):
     """A plain directory is managed as a share, and served over CIFS."""
 
     def test_managed_directory_has_the_size_of_the_size_option(self):
-        pool = self.driver.services.pool
+        pool = self.driver.parts.pool
         place = Path(pool.root) / 'old'
         place.mkdir()
         (place / 'f').write_text('precious')

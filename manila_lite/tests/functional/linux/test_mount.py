@@ -53,10 +53,8 @@ class Mounted(base.ShareTest):
         (source / 'text').write_text('hello')
         base.command('cp', '-r', str(source), str(self.place))
         base.command('diff', '-r', str(source), str(self.place / 'tree'))
-        self.assertEqual(
-            'hello', (self.driver.services.pool.share(self.made.id) / 'tree' / 'text').read_text()
-        )
-        btrfs.limit(self.driver.services.pool.root, self.driver.services.pool.share(self.made.id), 8 << 20)
+        self.assertEqual('hello', (self.driver.parts.pool.share(self.made.id) / 'tree' / 'text').read_text())
+        btrfs.limit(self.driver.parts.pool.root, self.driver.parts.pool.share(self.made.id), 8 << 20)
         self.assertIn(
             'Disk quota exceeded',
             self._fails('dd', 'if=/dev/urandom', f'of={self.place}/big', 'bs=1M', 'count=12'),
@@ -68,14 +66,14 @@ class Mounted(base.ShareTest):
         self.assertIn('Permission denied', self._fails('cat', f'{self.place}/tree/text'))
 
     def test_open_file_survives_a_restart_of_the_server(self):
-        log = self.driver.services.pool.share(self.made.id) / 'log'
+        log = self.driver.parts.pool.share(self.made.id) / 'log'
         # Another process holds the file open; the process that starts the server would wait for it otherwise.
         with (self.place / 'log').open('w') as file:
             writer = subprocess.Popen(
                 ['sh', '-c', 'echo before; read word; echo after'], stdin=subprocess.PIPE, stdout=file
             )
         process.until(lambda: log.read_text() == 'before\n', 'the first line is there', str)
-        base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
+        base.kill(self.driver.parts.protocol_servers.of('NFS').server._server)
         self.driver.setup()
         writer.communicate(b'go\n', timeout=waiting.LIMIT)
         self.assertEqual((0, 'before\nafter\n'), (writer.returncode, log.read_text()))

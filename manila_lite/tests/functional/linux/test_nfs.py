@@ -80,7 +80,7 @@ class Access(base.LinuxTest):
             self.assertIsNone(results[1])
             self.assertIn('yntax', results[2])
             self.works('one', share, 'write', 'f', 'good')
-            self.driver.services.protocol_servers.of('NFS').server.withdraw(share.id)
+            self.driver.parts.protocol_servers.of('NFS').server.withdraw(share.id)
         self.grant(share, (self.fabric.v4('two'), 'ro'))
         self.refused('NOENT', 'one', share, 'list')
 
@@ -110,7 +110,7 @@ class Access(base.LinuxTest):
             thread.join(waiting.LIMIT)
         for share in (shares[0], shares[-1]):
             self.works('one', share, 'write', 'f', share.id)
-        numbers = list(self.driver.services.protocol_servers.of('NFS').server.exports._numbers.values())
+        numbers = list(self.driver.parts.protocol_servers.of('NFS').server.exports._numbers.values())
         self.assertEqual(len(numbers), len(set(numbers)))
 
     def test_twenty_grants_take_less_than_twenty_seconds(self):
@@ -127,9 +127,7 @@ class Data(base.ShareTest):
 
     def limit(self, share, mebibytes):
         """Limit the share to a size that a test can fill."""
-        btrfs.limit(
-            self.driver.services.pool.root, self.driver.services.pool.share(share.id), mebibytes << 20
-        )
+        btrfs.limit(self.driver.parts.pool.root, self.driver.parts.pool.share(share.id), mebibytes << 20)
 
     def test_the_size_is_enforced(self):
         self.limit(self.made, 32)
@@ -139,7 +137,7 @@ class Data(base.ShareTest):
 
     def max_referenced(self):
         """Return the limit of the share that the kernel enforces."""
-        root, path = self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)
+        root, path = self.driver.parts.pool.root, self.driver.parts.pool.share(self.made.id)
         with open(
             f'/sys/fs/btrfs/{btrfs.fsid(root)}/qgroups/0_{btrfs.subvolume_id(path)}/max_referenced',
             encoding='ascii',
@@ -153,14 +151,14 @@ class Data(base.ShareTest):
 
     def test_shrink_below_the_used_space_is_refused(self):
         self.driver.extend_share(self.made, 3)
-        with (self.driver.services.pool.share(self.made.id) / 'big').open('wb') as big:
+        with (self.driver.parts.pool.share(self.made.id) / 'big').open('wb') as big:
             os.posix_fallocate(big.fileno(), 0, (1 << 30) + (64 << 20))
         self.assertRaises(errors.RefusedShrink, self.driver.shrink_share, self.made, 1)
         self.works('one', self.made, 'write', 'f', 'still 3 GiB')
         self.driver.shrink_share(self.made, 2)
 
     def test_inconsistent_quota_counters_are_rescanned(self):
-        root, path = self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)
+        root, path = self.driver.parts.pool.root, self.driver.parts.pool.share(self.made.id)
         (path / 'f').write_bytes(os.urandom(1 << 20))
         self.snapshot(self.made)
         btrfs.sync(root)
@@ -170,12 +168,12 @@ class Data(base.ShareTest):
         base.command('btrfs', 'qgroup', 'assign', '--no-rescan', group, '1/7', str(root))
         self.assertFalse(btrfs.has_exact_quota(root))
         self.assertGreaterEqual(
-            self.driver.services.pool.used(self.driver.services.pool.share(self.made.id)), 1 << 20
+            self.driver.parts.pool.used(self.driver.parts.pool.share(self.made.id)), 1 << 20
         )
         self.assertTrue(btrfs.has_exact_quota(root))
 
     def test_limits_are_restored_after_quota_was_disabled(self):
-        root = self.driver.services.pool.root
+        root = self.driver.parts.pool.root
         base.command('btrfs', 'quota', 'disable', str(root))
         self.driver.setup()
         self.driver.ensure_shares([values.EnsureTarget(self.made)])
@@ -208,7 +206,7 @@ class Data(base.ShareTest):
         self.refused('ROFS', 'two', past, 'write', 'f', 'other')
         self.refused('NOENT', 'one', past, 'read', 'f')
         self.assertEqual('after', self.works('one', self.made, 'read', 'f'))
-        self.driver.services.protocol_servers.of('NFS').stop()
+        self.driver.parts.protocol_servers.of('NFS').stop()
         self.driver.setup()  # as after a reboot: exported shares are mounted first
         self.assertEqual('before', self.works('two', past, 'read', 'f'))
         self.driver.delete_snapshot(snapshot)

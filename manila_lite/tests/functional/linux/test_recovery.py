@@ -28,16 +28,16 @@ class Recovery(base.ShareTest):
 
     def test_new_share_manager_adopts_the_running_server(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        server = self.driver.services.protocol_servers.of('NFS').server._server.process()
+        server = self.driver.parts.protocol_servers.of('NFS').server._server.process()
         type(self).driver = self.make()
         self.driver.setup()
         self.ensure()
-        self.assertEqual(server, self.driver.services.protocol_servers.of('NFS').server._server.process())
+        self.assertEqual(server, self.driver.parts.protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_killed_server_is_restarted_with_its_rules(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
+        base.kill(self.driver.parts.protocol_servers.of('NFS').server._server)
         type(self).driver = self.make()
         self.driver.setup()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -45,7 +45,7 @@ class Recovery(base.ShareTest):
 
     def test_hung_server_is_restarted(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        deaf = self.driver.services.protocol_servers.of('NFS').server._server.process()
+        deaf = self.driver.parts.protocol_servers.of('NFS').server._server.process()
         deaf.suspend()
         type(self).driver = self.make()
         self.useFixture(
@@ -53,13 +53,13 @@ class Recovery(base.ShareTest):
         )
         with fixtures.MonkeyPatch('manila_lite.drivers.file_servers.ganesha_dbus._SECONDS', 2):
             self.driver.setup()
-        self.assertNotEqual(deaf, self.driver.services.protocol_servers.of('NFS').server._server.process())
+        self.assertNotEqual(deaf, self.driver.parts.protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_shares_are_served_again_after_a_reboot(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         tear_down(self.driver)
-        self.assertFalse(mounts.is_mounted(self.driver.services.pool.root))
+        self.assertFalse(mounts.is_mounted(self.driver.parts.pool.root))
         self.assertIsNone(mounts.loop_of(self.state / 'pool.img'))
         type(self).driver = self.make()
         self.driver.setup()
@@ -112,9 +112,9 @@ class Recovery(base.ShareTest):
     def test_revert_interrupted_between_renames_succeeds_when_repeated(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
-        pool = self.driver.services.pool
+        pool = self.driver.parts.pool
         tear_down(self.driver)
-        self.driver.services.pool.open()
+        self.driver.parts.pool.open()
         pool.share(self.made.id).rename(pool._old(self.made.id))
         type(self).driver = self.make()
         self.driver.setup()
@@ -144,8 +144,8 @@ class Recovery(base.ShareTest):
     def test_killed_daemon_is_restarted_by_report_and_by_grant(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         for daemon in (
-            self.driver.services.protocol_servers.of('NFS').server._server,
-            self.driver.services.protocol_servers.of('NFS').server._bus,
+            self.driver.parts.protocol_servers.of('NFS').server._server,
+            self.driver.parts.protocol_servers.of('NFS').server._bus,
         ):
             base.kill(daemon)
             self.driver.report()
@@ -156,13 +156,13 @@ class Recovery(base.ShareTest):
         self.refused('NOENT', 'two', self.made, 'list')
 
     def test_daemons_without_a_pid_record_are_replaced(self):
-        nfs = self.driver.services.protocol_servers.of('NFS').server
+        nfs = self.driver.parts.protocol_servers.of('NFS').server
         daemons = nfs._server, nfs._bus
         before = [daemon.process() for daemon in daemons]
         for daemon in daemons:
             daemon.record.unlink()
         self.restart()
-        self.assertTrue(self.driver.services.protocol_servers.of('NFS').server.running)
+        self.assertTrue(self.driver.parts.protocol_servers.of('NFS').server.running)
         self.assertEqual(
             [], [process for process in before if process.is_running() and process.status() != 'zombie']
         )
@@ -172,7 +172,7 @@ class Recovery(base.ShareTest):
         stranger = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
-        daemon = self.driver.services.protocol_servers.of('NFS').server._server
+        daemon = self.driver.parts.protocol_servers.of('NFS').server._server
         base.kill(daemon)
         daemon.record.write_text(re.sub(r'"pid": \d+', f'"pid": {stranger.pid}', daemon.record.read_text()))
         self.restart()
@@ -200,14 +200,14 @@ class Recovery(base.ShareTest):
         manager.send_signal(signal.SIGKILL)
         manager.communicate()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-        server = type(self).driver.services.protocol_servers.of('NFS').server._server.process()
+        server = type(self).driver.parts.protocol_servers.of('NFS').server._server.process()
         self.restart()
-        self.assertEqual(server, self.driver.services.protocol_servers.of('NFS').server._server.process())
+        self.assertEqual(server, self.driver.parts.protocol_servers.of('NFS').server._server.process())
 
     def test_changed_options_of_the_server_take_effect(self):
-        before = self.driver.services.protocol_servers.of('NFS').server._server.process()
+        before = self.driver.parts.protocol_servers.of('NFS').server._server.process()
         self.restart('linux_nfs_port = 12049\n')
-        self.assertNotEqual(before, self.driver.services.protocol_servers.of('NFS').server._server.process())
+        self.assertNotEqual(before, self.driver.parts.protocol_servers.of('NFS').server._server.process())
         self.refused('', 'one', self.made, 'list')
         self.restart()
         self.works('one', self.made, 'list')
@@ -215,14 +215,14 @@ class Recovery(base.ShareTest):
     def test_export_numbers_survive_a_crash_and_a_lost_export_file(self):
         others = [self.share() for _ in range(3)]
         self.driver.delete_share(others[0])
-        before = dict(self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
-        base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
+        before = dict(self.driver.parts.protocol_servers.of('NFS').server.exports._numbers)
+        base.kill(self.driver.parts.protocol_servers.of('NFS').server._server)
         self.restart()
-        self.assertEqual(before, self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
+        self.assertEqual(before, self.driver.parts.protocol_servers.of('NFS').server.exports._numbers)
         (self.state / 'state' / 'exports.d' / f'{self.made.id}.conf').unlink()
         self.restart()
         self.grant(self.made, self.rule)
-        self.assertEqual(before, self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
+        self.assertEqual(before, self.driver.parts.protocol_servers.of('NFS').server.exports._numbers)
 
     def test_other_shares_are_served_beside_a_torn_export_file(self):
         torn = self.share()
@@ -238,15 +238,15 @@ class Recovery(base.ShareTest):
     def test_server_restarted_during_a_revert_serves_no_empty_directory(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
-        swap = self.driver.services.pool.swap
+        swap = self.driver.parts.pool.swap
 
         def die(resource_id):
-            base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
+            base.kill(self.driver.parts.protocol_servers.of('NFS').server._server)
             self.driver.report()
             self.refused('NOENT', 'one', self.made, 'list')
             swap(resource_id)
 
-        self.patch(self.driver.services.pool, 'swap', die)
+        self.patch(self.driver.parts.pool, 'swap', die)
         self.driver.revert_to_snapshot(snapshot)
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
@@ -254,10 +254,10 @@ class Recovery(base.ShareTest):
     def test_rules_set_between_a_failed_revert_and_its_retry_apply(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
-        pool = self.driver.services.pool
+        pool = self.driver.parts.pool
         pool.prepare_revert(self.made.id, snapshot.id, 1)
-        self.driver.services.protocol_servers.of('NFS').server.withdraw(self.made.id)
-        mounts.unmount(self.driver.services.protocol_servers.of('NFS').mount_point(self.made.id))
+        self.driver.parts.protocol_servers.of('NFS').server.withdraw(self.made.id)
+        mounts.unmount(self.driver.parts.protocol_servers.of('NFS').mount_point(self.made.id))
         pool.share(self.made.id).rename(pool._old(self.made.id))
         self.assertEqual([None], self.grant(self.made, (self.fabric.v4('two'), 'ro')))
         self.driver.revert_to_snapshot(snapshot)

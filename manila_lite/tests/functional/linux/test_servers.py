@@ -64,7 +64,7 @@ class Families(server_base.ServerTest):
     def test_killed_nfs_server_serves_again_after_a_report(self):
         share = self.share()
         self.grant(share, (server_base.address('four', 101), 'rw'))
-        base.kill(self.driver.services.share_servers.protocol_server(self.server.id).server._server)
+        base.kill(self.driver.parts.share_servers.protocol_server(self.server.id).server._server)
         self.driver.report()
         self.works('one4', FOUR, share, 'write', 'f', 'hello')
 

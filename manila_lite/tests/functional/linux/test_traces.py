@@ -89,7 +89,7 @@ class Traces(testtools.TestCase):
     def test_teardown_leaves_nothing_even_while_a_file_is_open(self):
         driver = self.make()
         share = self.used(driver)
-        with (driver.services.protocol_servers.of('NFS').mount_point(share.id) / 'busy').open('w'):
+        with (driver.parts.protocol_servers.of('NFS').mount_point(share.id) / 'busy').open('w'):
             tear_down(driver, remove_data=True)
             self.assertFalse([line for line in self.traces() if 'loop' not in line])
         self.assertEqual([], self.traces())
@@ -107,7 +107,7 @@ class Traces(testtools.TestCase):
         self.used(driver)
         tear_down(driver, remove_data=True)
         driver.setup()
-        self.assertFalse(driver.services.pool.share('a-share').exists())
+        self.assertFalse(driver.parts.pool.share('a-share').exists())
 
     def test_foreign_file_at_the_pool_path_is_refused_and_kept(self):
         precious = self.root / 'pool.img'

@@ -36,7 +36,7 @@ class Backups(copying.BackupTest, Immutable):
         self.place = self.at(self.mine)
         _fill(self.place)
         # Backups are on a btrfs, too, whose files can be damaged.
-        self.export = self.driver.services.pool.root / 'export'
+        self.export = self.driver.parts.pool.root / 'export'
         self.export.mkdir(exist_ok=True)
         self.first = self.backup()
         self.assertEqual('', self.ends('create', self.mine, self.first))

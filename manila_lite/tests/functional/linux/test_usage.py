@@ -22,7 +22,7 @@ class Usage(base.ShareTest):
         self.assertLess(abs(used - usage.used_bytes), units.Mi)
 
     def test_df_of_a_client_and_the_measurement_agree(self):
-        root = self.driver.services.pool.root
+        root = self.driver.parts.pool.root
         self.assert_as_df(self.measured())
         self.works('one', self.made, 'fill', 'f', '24')
         btrfs.sync(root)  # which both wait for otherwise

@@ -348,7 +348,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
 
     def test_abandoned_copies_are_removed(self):
         moves = self.service.managers['beta'].moves
-        for place in moves.places('left-behind'):
+        for place in moves.mount_points('left-behind'):
             place.mkdir(parents=True)
         self.service.managers['beta']._clean_moves()
         self.assertEqual(frozenset(), moves.left())
@@ -365,7 +365,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
     def test_mounts_are_removed_when_another_host_works_at_the_backend(self):
         manager = self.service.managers['beta']
         for holder, kept in ((process_names.name(), True), ('far/0a1b2c3d-4026531836/7/99', False)):
-            for place in manager.moves.places('left-behind'):
+            for place in manager.moves.mount_points('left-behind'):
                 place.mkdir(parents=True, exist_ok=True)
             self.stand_by(manager, holder)
             self.assertEqual(kept, bool(manager.moves.left()), holder)

@@ -826,7 +826,7 @@ class Stayed(CopiedServers):
         self.task_is(server, READY)
         mine = self.instance(shares[0])
         for name in (mine, 'left-behind'):
-            for place in moves.places(name):
+            for place in moves.mount_points(name):
                 place.mkdir(parents=True)
         self.service.managers['beta']._clean_moves()
         self.assertEqual(frozenset((mine,)), moves.left())

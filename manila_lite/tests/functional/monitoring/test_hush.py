@@ -11,7 +11,7 @@ from oslo_utils import uuidutils
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.tests import fixtures as service_fixtures
 from manila_lite.tests import hush, process
 from manila_lite.tests.functional import base, world
@@ -104,7 +104,7 @@ class Every(base.ServiceTest):
         cls.world = world.make(cls.service, cls.admin, base.Api(cls.service.app, 'u', 'p', 'member,reader'))
 
     def test_no_call_logs_secrets(self):
-        for op in OPS:
+        for op in CALLS:
             version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
             path = (
                 op.path_at(version).format_map(self.world)
@@ -148,7 +148,7 @@ class Forged(base.ServiceTest):
         handler.setFormatter(logging.getLogger().handlers[0].formatter)
         logging.getLogger().addHandler(handler)
         self.addCleanup(logging.getLogger().removeHandler, handler)
-        for op in OPS:
+        for op in CALLS:
             version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
             path = op.path_at(version).format_map(_Evil())
             for project in ('', '/evil%0aFORGED%20again'):
@@ -163,7 +163,7 @@ class Forged(base.ServiceTest):
                         'X-OpenStack-Manila-API-Version': versions.show(version),
                     },
                 )
-        self.assertGreater(len(lines), len(OPS))
+        self.assertGreater(len(lines), len(CALLS))
         self.assertEqual([], [line for line in lines if ' FORGED' in line or line.startswith('FORGED')])
         # Every line is the start of a record.
         self.assertEqual([], [line for line in lines if line.startswith('] ') or ' again' in line])

@@ -17,7 +17,7 @@ from oslo_db import exception as oslo_db_exception
 from oslo_utils import timeutils, units
 
 from manila_lite import metrics, release
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.cmd import metrics_collector, metrics_server, monitor
 from manila_lite.db import models
 from manila_lite.db.queries import metrics_queries, operations
@@ -29,7 +29,7 @@ from manila_lite.tests.watching import Scraped
 _CONFIG = '[alpha]\ndriver = dummy\n[metrics]\nport = {port}\nports = 4\ncache_seconds = 1\n'
 _UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')
 #: All values that the label "route" may have.
-ROUTES = {f'/v2{path}' for op in OPS for path in (op.path, op.old_path) if path} | {
+ROUTES = {f'/v2{path}' for op in CALLS for path in (op.path, op.old_path) if path} | {
     'other',
     'discovery',
     'healthcheck',

@@ -23,8 +23,8 @@ class Lasting(host_states.Hosts):
 
     looks = 0
 
-    def _look(self, conn):
-        super()._look(conn)
+    def _refresh(self, conn):
+        super()._refresh(conn)
         self.looks += 1
         self._good_until = math.inf
 

@@ -11,7 +11,7 @@ from oslo_utils import timeutils
 
 from manila_lite.api.http import readiness
 from manila_lite.cmd import metrics_collector
-from manila_lite.cmd.manage.overview import Looker
+from manila_lite.cmd.manage.overview import OverviewReader
 from manila_lite.cmd.manage.overview_page import plain
 from manila_lite.db import models
 from manila_lite.db.core import database_clock
@@ -136,7 +136,7 @@ class WrongTest(Beating):
         self.assertIn(
             'manila-scheduler on test, which claims no work: the clock of its host is 360 s behind', waits.why
         )
-        self.assertFalse(self.scheduler.worker.runner._look())
+        self.assertFalse(self.scheduler.worker.runner._find_work())
         self.assertEqual('creating', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
         self.beat(self.scheduler)
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
@@ -166,7 +166,7 @@ class SaidTest(Beating):
         self.assertIn(
             'claims no work: the clock of its host is 360 s ahead of that of the database', found.why
         )
-        looked = Looker(self.service.services).read()
+        looked = OverviewReader(self.service.services).read()
         first = looked.services[0]
         self.assertEqual(
             ('manila-scheduler', '+360.0 s', True), (first['service'], first['clock'], first['is_bad'])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from oslo_utils import timeutils
 
 from manila_lite import doctor, states
-from manila_lite.api.v2 import OPS
+from manila_lite.api.v2 import CALLS
 from manila_lite.db.core import transitions
 from manila_lite.doctor import share_replicas
 from manila_lite.doctor.finding import RepairContext
@@ -57,7 +57,7 @@ def task_states(path):
     """Return the task states that a resource's call sets, without their other names."""
     [schema] = [
         field.schema
-        for op in OPS
+        for op in CALLS
         for field in (op.body.fields if op.body else ())
         if (op.action, op.path.split('/')[1]) == ('reset_task_state', path)
     ]
@@ -194,7 +194,7 @@ class Resets(base.ServiceTest):
     def test_49_5_the_table_has_each_reset_call_and_each_value(self):
         calls = {
             (op.path.split('/')[1], op.action.removeprefix('reset_'))
-            for op in OPS
+            for op in CALLS
             if op.action and op.action.startswith('reset_')
         }
         self.assertEqual(

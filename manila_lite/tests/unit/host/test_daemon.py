@@ -34,7 +34,7 @@ class Daemons(testtools.TestCase):
         self.addCleanup(self.daemon.stop)
 
     def start(self, *words):
-        self.daemon.start(words or self.words, self.dir / 'log', mark='m', env={})
+        self.daemon.start(words or self.words, self.dir / 'log', start_key='m', env={})
         process = self.daemon.process()
         # The command line of a process can be read a little later than the process itself.
         waiting.until(process.cmdline, 'it has words', pause=0.001)
@@ -44,7 +44,7 @@ class Daemons(testtools.TestCase):
         started = self.start()
         other = daemon.Daemon(self.dir / 'record.json')
         self.assertEqual(started, other.process())
-        self.assertEqual('m', other.mark)
+        self.assertEqual('m', other.start_key)
         other.stop()
         self.assertIsNone(self.daemon.process())
         self.assertFalse((self.dir / 'record.json').exists())
@@ -62,7 +62,7 @@ class Daemons(testtools.TestCase):
         self.assertIsNone(other.process())
         self.assertIsNone(other.find([*self.words, 'more']))
         self.assertEqual(started, other.find(self.words))
-        self.assertIsNone(other.mark)
+        self.assertIsNone(other.start_key)
         other.stop()
         self.assertIsNone(self.daemon.process())
 

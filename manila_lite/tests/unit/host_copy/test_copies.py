@@ -73,7 +73,7 @@ class Polls(testtools.TestCase):
         waiting.until(lambda: poll().is_complete, 'it ends', pause=0.01)
 
     def test_copy_of_another_process_at_the_same_places_is_killed(self):
-        [place] = self.copies.places('c')
+        [place] = self.copies.mount_points('c')
         (place / 'sub').mkdir(parents=True)
         place.with_name('c2').mkdir()
         for kept, there in (

@@ -40,7 +40,7 @@ def broken(error, failed):
 class Folders(share_moves.ShareMoves):
     """Moves between the folders ``a`` and ``b``, which need no mount."""
 
-    def places(self, copy_id):
+    def mount_points(self, copy_id):
         return self.folder.parent / 'a', self.folder.parent / 'b'
 
     def _mount(self, side, place, level, directory):

@@ -11,7 +11,7 @@ POOL = PoolState('h@b#p', 'nova', {'a': True, 'b': ['x', 'y'], 'pool_name': 'p'}
 
 class TestPoolState(testtools.TestCase):
     def test_places_are_pool_backend_and_host(self):
-        self.assertEqual(('h@b#p', 'h@b', 'h'), POOL.places)
+        self.assertEqual(('h@b#p', 'h@b', 'h'), POOL.host_names)
         self.assertEqual('h@b', POOL.backend)
 
     def test_signature_ignores_host_usage_and_pool_name(self):

@@ -100,7 +100,7 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertEqual(qemu, self.processes('qemu')[0].pid, 'a guest that runs as wanted stays')
         self.assertRaisesRegex(errors.Final, 'non-migratable', self.driver.suspend, self.server)
         self.assertEqual(Power.RUNNING, self.power(self.server))
-        self.kill('virtiofsd', f'source={self.driver.place(one)}')
+        self.kill('virtiofsd', f'source={self.driver.directory_of(one)}')
         until(
             lambda: self.driver.inspect(self.server, (one, two)).broken == {one.id}, 'its death is seen', str
         )

@@ -68,8 +68,8 @@ class Deaf(testtools.TestCase):
 
     def test_nothing_is_mounted_over_files(self):
         share = MountedShare(uuidutils.generate_uuid(), 'tag', '127.0.0.1:/shares/a')
-        Path(self.driver.place(share)).mkdir(parents=True)
-        kept = Path(self.driver.place(share), 'kept')
+        Path(self.driver.directory_of(share)).mkdir(parents=True)
+        kept = Path(self.driver.directory_of(share), 'kept')
         kept.write_text('of somebody')
         refused = self.assertRaises(errors.Final, self.driver.share_mount, share)
         self.assertIn('is not empty', str(refused))
@@ -87,7 +87,7 @@ class Deaf(testtools.TestCase):
             [
                 one
                 for one in psutil.process_iter(['cmdline'])
-                if self.driver.place(share) in (one.info['cmdline'] or ())
+                if self.driver.directory_of(share) in (one.info['cmdline'] or ())
             ],
         )
 

@@ -6,7 +6,7 @@ import types
 import testtools
 
 from manila_lite import errors
-from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_calls
 
 
 class _Actions:
@@ -38,7 +38,7 @@ class Metadata(testtools.TestCase):
     def test_metadata_calls_are_named_after_their_resource(self):
         found = {
             (op.method, op.path, op.name, op.policy)
-            for op in metadata_ops('/shares/{share_id}', self.calls, 'share:{}_share_metadata')
+            for op in metadata_calls('/shares/{share_id}', self.calls, 'share:{}_share_metadata')
         }
         self.assertEqual(6, len(found))
         self.assertIn(

@@ -29,12 +29,12 @@ class Routes(testtools.TestCase):
 
     def test_parameters_are_parts_of_the_path(self):
         match = self.find('things/x/parts/k')
-        self.assertEqual((PART,), match.ops)
+        self.assertEqual((PART,), match.calls)
         self.assertEqual({'thing_id': 'x', 'key': 'k'}, match.params)
 
     def test_fixed_paths_are_preferred_to_parameters(self):
-        self.assertEqual((DETAIL,), self.find('things/detail').ops)
-        self.assertEqual((SHOW,), self.find('things/details').ops)
+        self.assertEqual((DETAIL,), self.find('things/detail').calls)
+        self.assertEqual((SHOW,), self.find('things/details').calls)
 
     def test_a_path_without_its_id_says_so(self):
         self.assertEqual('parts', self.find('things/parts').skipped)
@@ -46,13 +46,13 @@ class Routes(testtools.TestCase):
             self.assertIsNone(self.find(path), path)
 
     def test_a_path_has_the_calls_of_its_version(self):
-        self.assertEqual((NEW,), self.find('things', 8).ops)
-        self.assertEqual((NEW, LATE), self.find('things', 9).ops)
-        self.assertEqual((SHOW, GONE), self.find('things/x', 8).ops)
-        self.assertEqual((SHOW,), self.find('things/x', 9).ops)
+        self.assertEqual((NEW,), self.find('things', 8).calls)
+        self.assertEqual((NEW, LATE), self.find('things', 9).calls)
+        self.assertEqual((SHOW, GONE), self.find('things/x', 8).calls)
+        self.assertEqual((SHOW,), self.find('things/x', 9).calls)
 
     def test_old_names(self):
-        self.assertEqual((NEW,), self.find('os-things', 6).ops)
+        self.assertEqual((NEW,), self.find('os-things', 6).calls)
         self.assertIsNone(self.find('os-things', 7))
         self.assertIsNone(self.find('things', 6))
 

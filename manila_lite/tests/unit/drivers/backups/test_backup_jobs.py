@@ -41,7 +41,7 @@ class Folders(backup_jobs.BackupJobs):
 
     writable = readable
 
-    def _place(self, backup, *, make=False):
+    def _folder_of(self, backup, *, make=False):
         return self.folder.parent / 'kept'
 
     def unmount(self, place):

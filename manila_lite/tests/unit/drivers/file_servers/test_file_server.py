@@ -35,7 +35,7 @@ class Sleeper(FileServer):
         """Return nothing: there is only the record."""
 
     def _spawn(self):
-        self.daemon.start(self.inside(['sleep', '1000']), self._state / 'log', mark='', env={})
+        self.daemon.start(self.inside(['sleep', '1000']), self._state_dir / 'log', start_key='', env={})
 
     def _stop(self):
         self.daemon.stop()

@@ -29,11 +29,11 @@ class Server(testtools.TestCase):
 
     def test_mark_differs_for_each_changed_option(self):
         marks = {
-            server('/x', **change)._mark
+            server('/x', **change)._start_key
             for change in ({}, {'port': 2050}, {'netns': 'blue'}, {'graceless': True}, {'grace': 31})
         }
         self.assertEqual(5, len(marks))
-        self.assertEqual(server('/x')._mark, server('/x')._mark)
+        self.assertEqual(server('/x')._start_key, server('/x')._start_key)
 
     def test_stop_without_a_running_server_is_no_error(self):
         state = self.useFixture(fixtures.TempDir()).path

@@ -89,8 +89,8 @@ class Files(testtools.TestCase):
     def test_held_export_is_not_served_and_keeps_its_clients_and_number(self):
         self.write('exports.d', 'a.conf', text(3, _CLIENT))
         self.exports.load()
-        self.exports.hold('a')
-        self.exports.hold('a')
+        self.exports.suspend('a')
+        self.exports.suspend('a')
         self.assertEqual([], self.exports.served())
         self.exports.load()
         self.assertEqual([_CLIENT], self.exports.clients_of('a'))

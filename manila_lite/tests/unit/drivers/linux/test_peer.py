@@ -14,7 +14,7 @@ from manila_lite.host.commands import CommandFailed
 class _Peer:
     """A backend with the requests of a peer, and a method that is no request."""
 
-    def look(self, migration):
+    def describe(self, migration):
         if migration == 'gone':
             raise errors.Final('It is gone.')
         if migration == 'busy':

@@ -72,7 +72,7 @@ class ByPlace(testscenarios.WithScenarios, testtools.TestCase):
         arguments = self.addresses, row, admins, self.needs
         if isinstance(self.expected, str):
             self.assertIn(
-                self.expected, str(self.assertRaises(errors.Final, adopted_addresses.by_place, *arguments))
+                self.expected, str(self.assertRaises(errors.Final, adopted_addresses.by_network, *arguments))
             )
         else:
-            self.assertEqual(self.expected, adopted_addresses.by_place(*arguments))
+            self.assertEqual(self.expected, adopted_addresses.by_network(*arguments))

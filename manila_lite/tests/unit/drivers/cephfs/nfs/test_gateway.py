@@ -41,9 +41,9 @@ class GatewayTest(testtools.TestCase):
         first, other = self.gateway(), self.gateway()
         self.assertEqual(0.0, first._claim())
         self.assertEqual(0.0, first._claim())
-        fencing.note(other._state, 'another host')
+        fencing.note(other._state_dir, 'another host')
         self.assertGreater(other._claim(), 0.0)
-        self.assertEqual('', fencing.by(other._state))
+        self.assertEqual('', fencing.by(other._state_dir))
         self.assertEqual(
             (other._token.encode(), b''), (self.objects.kept[keeper.HOLDER], self.objects.kept[keeper.FREED])
         )

@@ -34,7 +34,7 @@ class KeeperTest(testtools.TestCase):
     def server(self):
         """Return a process that stands for NFS-Ganesha."""
         server = Daemon(self.home / 'ganesha.json')
-        server.start(['sleep', '600'], self.home / 'log', mark='', env={})
+        server.start(['sleep', '600'], self.home / 'log', start_key='', env={})
         self.addCleanup(server.stop)
         return server
 
@@ -93,4 +93,4 @@ class TaskTest(testtools.TestCase):
         )
         file = Path(self.useFixture(fixtures.TempDir()).path) / 'task'
         task.write(file)
-        self.assertEqual(task.mark, keeper.KeeperTask.read(file).mark)
+        self.assertEqual(task.start_key, keeper.KeeperTask.read(file).start_key)

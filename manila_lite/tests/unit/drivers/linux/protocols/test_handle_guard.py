@@ -20,12 +20,12 @@ class Guard(testtools.TestCase):
 
     def test_guard_library_is_made_anew_and_only_for_root(self):
         guarded = handle_guard.HandleGuard(self.home)
-        guarded.place()
+        guarded.install()
         library = guarded.folder / handle_guard.LIBRARY
         made = library.read_bytes()
         library.write_bytes(b'planted')
         (guarded.folder / 'libfsalother.so').write_bytes(b'planted')
-        handle_guard.HandleGuard(self.home).place()
+        handle_guard.HandleGuard(self.home).install()
         self.assertEqual(made, library.read_bytes())
         self.assertEqual(0o700, guarded.folder.stat().st_mode & 0o777)
         self.assertEqual([handle_guard.LIBRARY], [file.name for file in guarded.folder.iterdir()])
@@ -35,7 +35,7 @@ class Guard(testtools.TestCase):
         elsewhere.mkdir()
         guarded = handle_guard.HandleGuard(self.home)
         guarded.folder.symlink_to(elsewhere)
-        self.assertRaises(OSError, guarded.place)
+        self.assertRaises(OSError, guarded.install)
         self.assertEqual([], list(elsewhere.iterdir()))
 
     def test_placing_the_guard_again_requires_a_new_confirmation(self):
@@ -43,7 +43,7 @@ class Guard(testtools.TestCase):
         self.assertFalse(guarded.works)
         (self.home / 'guarded').touch()
         self.assertTrue(guarded.works)
-        guarded.place()
+        guarded.install()
         self.assertFalse(guarded.works)
 
     def test_placing_the_guard_without_a_compiler_fails(self):
@@ -52,4 +52,4 @@ class Guard(testtools.TestCase):
         self.addCleanup(commands.ENV.__setitem__, 'PATH', before)
         self.assertFalse(compiled.can_be_made())
         compiled._bytes.cache_clear()
-        self.assertRaises(commands.CommandFailed, handle_guard.HandleGuard(self.home).place)
+        self.assertRaises(commands.CommandFailed, handle_guard.HandleGuard(self.home).install)

@@ -30,7 +30,7 @@ class Server(testtools.TestCase):
 
     def test_mark_differs_for_each_changed_option(self):
         marks = {
-            server('/x', **change)._mark
+            server('/x', **change)._start_key
             for change in (
                 {},
                 {'port': 446},
@@ -41,7 +41,7 @@ class Server(testtools.TestCase):
             )
         }
         self.assertEqual(6, len(marks))
-        self.assertEqual(server('/x')._mark, server('/x')._mark)
+        self.assertEqual(server('/x')._start_key, server('/x')._start_key)
 
     def test_server_without_shares_is_not_started_and_stop_is_no_error(self):
         state = self.useFixture(fixtures.TempDir()).path
@@ -56,7 +56,7 @@ class Server(testtools.TestCase):
     def test_member_of_a_domain_runs_without_shares_and_with_winbindd(self):
         state = Path(self.useFixture(fixtures.TempDir()).path)
         cifs = server(state, users=None)
-        alone = cifs._mark
+        alone = cifs._start_key
         self.assertEqual((False, ['smbd']), (cifs.needed, list(cifs.daemons)))
         self.assertIn('no security service of type active_directory', cifs.lacks)
         known = {'computer': 'ML1', 'realm': 'A.B', 'workgroup': 'A', 'dns': ['10.0.0.1'], 'server': ''}
@@ -65,7 +65,7 @@ class Server(testtools.TestCase):
             self.assertEqual(joined, cifs.needed)
         self.assertEqual(['winbindd', 'smbd'], list(cifs.daemons))
         self.assertEqual('', cifs.lacks)
-        self.assertNotEqual(alone, cifs._mark)
+        self.assertNotEqual(alone, cifs._start_key)
         self.assertIn('  security = ads\n', cifs._first())
 
     def test_export_without_smbd_is_refused_with_the_reason(self):

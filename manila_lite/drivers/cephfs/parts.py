@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services of a backend, each made from those that it uses. A driver has one set of them."""
+"""The parts of a backend, each made from those that it uses. A driver has one set of them."""
 
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
@@ -19,8 +19,8 @@ from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.locks import Locks
 
 
-class Services:
-    """All services of one backend."""
+class Parts:
+    """All parts of one backend."""
 
     def __init__(self, backend: Backend):
         conf: CephfsOptions = backend.conf

@@ -16,10 +16,10 @@ from manila_lite.drivers.linux import report
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.lifecycle import LinuxLifecycle
 from manila_lite.drivers.linux.options import OPTIONS
+from manila_lite.drivers.linux.parts import Parts
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.drivers.linux.pool.make_pool import make_pool
-from manila_lite.drivers.linux.services import Services
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.commands import CommandFailed
@@ -50,42 +50,39 @@ class ServicesTest(testtools.TestCase):
         backend = self.backend(
             linux_pool_fence='guard', driver_handles_share_servers=True, linux_pool_path='/dev/nothing'
         )
-        services = Services(backend)
-        self.assertIn('may not serve', str(self.assertRaises(CommandFailed, services.pool.open)))
+        parts = Parts(backend)
+        self.assertIn('may not serve', str(self.assertRaises(CommandFailed, parts.pool.open)))
         server = values.ShareServer('s')
-        for call in (
-            lambda: services.share_servers.ensure(server),
-            lambda: services.share_servers.prepare('s'),
-        ):
+        for call in (lambda: parts.share_servers.ensure(server), lambda: parts.share_servers.prepare('s')):
             self.assertIn('has let go of the pool', str(self.assertRaises(CommandFailed, call)))
-        self.assertEqual([], services.share_servers.folders())
-        services.keeper.take_up(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
-        self.assertIn('not a block device', str(self.assertRaises(CommandFailed, services.pool.open)))
-        self.assertTrue(services.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
+        self.assertEqual([], parts.share_servers.folders())
+        parts.keeper.take_up(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
+        self.assertIn('not a block device', str(self.assertRaises(CommandFailed, parts.pool.open)))
+        self.assertTrue(parts.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
         (self.root / 'state' / 'guard' / 'fenced').touch()
-        self.assertFalse(services.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
-        services.keeper.stand_back()
+        self.assertFalse(parts.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
+        parts.keeper.stand_back()
         self.assertFalse((self.root / 'state' / 'guard' / 'fenced').exists())
 
     def test_each_mode_has_its_own_exports(self):
         share = values.Share('a', 'a', 'p', 1, 'NFS', 'pool')
-        services = Services(self.backend())
-        self.assertRaisesRegex(errors.Final, 'plain directory', services.exports.protocol_server_of, share)
-        services = Services(self.backend(linux_pool_type='btrfs'))
-        self.assertIs(services.protocol_servers.of('NFS'), services.exports.protocol_server_of(share))
-        services = Services(self.backend(driver_handles_share_servers=True))
-        self.assertRaisesRegex(errors.Final, 'no share server', services.exports.protocol_server_of, share)
+        parts = Parts(self.backend())
+        self.assertRaisesRegex(errors.Final, 'plain directory', parts.exports.protocol_server_of, share)
+        parts = Parts(self.backend(linux_pool_type='btrfs'))
+        self.assertIs(parts.protocol_servers.of('NFS'), parts.exports.protocol_server_of(share))
+        parts = Parts(self.backend(driver_handles_share_servers=True))
+        self.assertRaisesRegex(errors.Final, 'no share server', parts.exports.protocol_server_of, share)
 
     def test_qos_needs_a_share_server_for_each_share(self):
-        self.assertFalse(Services(self.backend(max_shares_per_share_server=1)).qos.is_supported)
-        self.assertFalse(Services(self.backend(driver_handles_share_servers=True)).qos.is_supported)
+        self.assertFalse(Parts(self.backend(max_shares_per_share_server=1)).qos.is_supported)
+        self.assertFalse(Parts(self.backend(driver_handles_share_servers=True)).qos.is_supported)
         both = self.backend(driver_handles_share_servers=True, max_shares_per_share_server=1)
-        self.assertTrue(Services(both).qos.is_supported)
+        self.assertTrue(Parts(both).qos.is_supported)
 
     def test_backend_tear_down_removes_its_data(self):
         driver = LinuxDriver(self.backend())
-        driver.services.pool.open()
-        driver.services.pool.create('a', 1)
+        driver.parts.pool.open()
+        driver.parts.pool.create('a', 1)
         tear_down(driver, remove_data=True)
         self.assertEqual([], list(self.root.glob('**/a')))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services of a backend, each made from those that it uses. A driver has one set of them."""
+"""The parts of a backend, each made from those that it uses. A driver has one set of them."""
 
 import contextlib
 
@@ -28,23 +28,26 @@ from manila_lite.drivers.linux.shares.usage import Measuring
 from manila_lite.drivers.recent_sizes import RecentSizes
 
 
-class Services:
-    """All services of one backend."""
+class Parts:
+    """All parts of one backend."""
 
     def __init__(self, backend: Backend):
         conf: LinuxOptions = backend.conf
         host, has_servers = backend.host, conf.driver_handles_share_servers
         # The kernel lists mounts by their real paths. By other paths, NFS-Ganesha and ``mounts`` would not find them.
-        self.state = state = backend.state_dir.resolve()
+        self.state_dir = state_dir = backend.state_dir.resolve()
 
-        self.keeper = make_keeper(state, conf)
-        self.pool = make_pool(state, conf, self.keeper)
+        self.keeper = make_keeper(state_dir, conf)
+        self.pool = make_pool(state_dir, conf, self.keeper)
         self.storage = storage = Storage(self.pool)
         sizes, self.copies = RecentSizes(), CopySupervisor()
 
-        self.protocol_servers = ProtocolServers(state, conf, conf.linux_netns, storage.exported_path)
+        self.protocol_servers = ProtocolServers(state_dir, conf, conf.linux_netns, storage.exported_path)
         self.share_servers = servers = ShareServers(
-            state, conf, storage.exported_path, self.keeper.change if self.keeper else contextlib.nullcontext
+            state_dir,
+            conf,
+            storage.exported_path,
+            self.keeper.change if self.keeper else contextlib.nullcontext,
         )
         ports = {'NFS': conf.linux_nfs_port, 'CIFS': conf.linux_cifs_port}
         self.server_setup = ServerSetup(servers, ports)
@@ -65,12 +68,12 @@ class Services:
         self.ensuring = Ensuring(*used)
         self.snapshots = Snapshots(*used)
         self.managed_shares = ManagedShares(
-            *used, is_exported=lambda share_id: share_id in exported([state, *servers.folders()])
+            *used, is_exported=lambda share_id: share_id in exported([state_dir, *servers.folders()])
         )
         self.managed_snapshots = ManagedSnapshots(*used)
         self.measuring = Measuring(self.pool)
 
-        self.backups = ShareBackups(state, storage, self.shares)
+        self.backups = ShareBackups(state_dir, storage, self.shares)
         self.replicas = ShareReplicas(
             host, conf, storage=storage, exports=exports, access=self.access, shares=self.shares, sizes=sizes
         )
