@@ -22,6 +22,7 @@ BOLD, GREEN, RED, DIM, PLAIN = (
 #: The openstack client, imported once for all its commands, and not asleep for five seconds whenever it waits.
 _CLIENT = 'manila_lite.tests.openstack_page:command'
 _VERSIONS = {'X-OpenStack-Manila-API-Version': '2.82', 'OpenStack-API-Version': 'compute 2.97'}
+_REQUEST_LOG = 'manila_lite.api.http.request_log'
 
 
 class Trouble(Exception):
@@ -79,11 +80,13 @@ class Program:
             raise
 
     def logs(self):
-        """Return the last lines of the logs."""
+        """Return the last lines of the logs, without those of requests: they would hide the reason."""
         return '\n'.join(
             line
             for path in sorted(self.state.glob('*.log'))
-            for line in path.read_text(errors='replace').splitlines()[-15:]
+            for line in [
+                line for line in path.read_text(errors='replace').splitlines() if _REQUEST_LOG not in line
+            ][-15:]
         )
 
     def wait(self, what, ready):
