@@ -42,42 +42,43 @@ class ShareType:
     extra_specs: Mapping[str, str]
 
 
+#: One row for each extra spec of a type, or one without: a request reads few types, and all it needs in one statement.
+_ROWS = (
+    sa.select(_types, _specs.c.key, _specs.c.value)
+    .outerjoin(_specs, _specs.c.owner_id == _types.c.id)
+    .order_by(_types.c.created_at, _types.c.id, _specs.c.key)
+)
+
+
 def _visible(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [PROJECTS.can_use(ctx.project_id)]
 
 
-_SELECT = sa.select(_types).order_by(_types.c.created_at, _types.c.id)
-
-
-def _with_specs(conn: Connection, rows: Sequence[Any]) -> list[ShareType]:
-    specs = key_values.of_many(conn, _specs, [row.id for row in rows])
-    return [ShareType(extra_specs=specs.get(row.id, {}), **row._asdict()) for row in rows]
-
-
 @functools.cache
-def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
-    """Return the query for types called ``wanted``, by ``names``: of all, or of those that ``project`` may use.
-
-    There is one row for each extra spec, or one row without: nearly every request reads one type.
+def _prepared(names: tuple[str, ...], everybody: bool, is_public: bool | None = None) -> Query:
+    """Return the query for types that are called ``wanted`` by one of ``names``, or for all types: those of everybody, or those
+    that ``project`` may use.
     """
-    query = (
-        _SELECT.add_columns(_specs.c.key, _specs.c.value)
-        .outerjoin(_specs, _specs.c.owner_id == _types.c.id)
-        .where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
-        .order_by(_specs.c.key)
-    )
-    return Query(query if everybody else query.where(PROJECTS.can_use(sa.bindparam('project'))))
+    project: sa.BindParameter[str] = sa.bindparam('project')
+    called = [sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names))] if names else []
+    visible = [] if everybody else [PROJECTS.can_use(project)]
+    return Query(_ROWS.where(*called, *visible, *PROJECTS.listed(project, is_public)))
 
 
-def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
-    rows = _one_by(names, ctx.is_admin).all(conn, {'wanted': wanted, 'project': ctx.project_id})
-    types = [
+def _with_specs(rows: Sequence[Any]) -> list[ShareType]:
+    return [
         ShareType(
             extra_specs={row.key: row.value for row in found if row.key is not None},
             **dict(zip(_types.c.keys(), found[0], strict=False)),
         )  # the rest are the key and the value
         for found in group_rows(rows, 'id').values()
     ]
+
+
+def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
+    types = _with_specs(
+        _prepared(names, ctx.is_admin).all(conn, {'wanted': wanted, 'project': ctx.project_id})
+    )
     if not types:
         raise errors.NotFound.of('share type', wanted)
     return next((row for row in types if row.id == wanted), types[0])
@@ -90,9 +91,11 @@ def list_types(
     is_public: bool | None = None,
     extra_specs: Mapping[str, str] | None = None,
 ) -> list[ShareType]:
-    """Return the types that the caller may use, in two statements for any number."""
-    where = _visible(ctx) + _having(dict(extra_specs or {})) + PROJECTS.listed(ctx.project_id, is_public)
-    return _with_specs(conn, conn.execute(_SELECT.where(*where)).all())
+    """Return the types that the caller may use, in one statement for any number."""
+    if not extra_specs:
+        return _with_specs(_prepared((), ctx.is_admin, is_public).all(conn, {'project': ctx.project_id}))
+    where = _visible(ctx) + _having(dict(extra_specs)) + PROJECTS.listed(ctx.project_id, is_public)
+    return _with_specs(conn.execute(_ROWS.where(*where)).all())
 
 
 def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
