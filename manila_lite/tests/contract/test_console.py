@@ -12,6 +12,7 @@ from manila_lite.api import versions
 from manila_lite.api.http.routes import Routes
 from manila_lite.api.v2 import CALLS
 from manila_lite.console import files
+from manila_lite.tests.functional.console import test_pages
 
 OWN = sorted((files.ROOT / 'js').rglob('*.js'))
 #: Ways to turn a text into markup or a program, or to keep something in the browser.
@@ -19,6 +20,8 @@ _NEVER = re.compile(
     r'innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\b|new Function'
     r'|localStorage|sessionStorage|document\.cookie|window\.open|postMessage|https?://'
 )
+#: Bytes of all files together, also of those that a first visit does not load.
+_MOST = 300 * 1024
 _DOCS = Path(__file__).parents[3] / 'doc' / 'source'
 _COMMENT = re.compile(r'^\s*//.*$', re.MULTILINE)
 _INSIDE = re.compile(r'\$\{[^{}]*\}')
@@ -74,6 +77,17 @@ class ConsoleTest(testtools.TestCase):
                 len(lines) <= (340 if path.name == 'strings.js' else 170), (path.name, len(lines))
             )
             self.assertEqual([], [line for line in lines if len(line) > 160], path.name)
+
+    def test_all_files_together_are_small(self):
+        sizes = {path: path.stat().st_size for path in files.ROOT.rglob('*') if path.is_file()}
+        self.assertTrue(sum(sizes.values()) < _MOST, sum(sizes.values()))
+
+    def test_each_page_is_walked_in_a_browser(self):
+        text = (files.ROOT / 'js/pages/all.js').read_text()
+        names = set(re.findall(r"[{\s,]'?([\w-]+)'?: [A-Zl]", text.partition('export const PAGES')[2]))
+        self.assertTrue({'overview', 'create-share', 'schedules', 'api'} <= names, names)
+        walked = {where.partition('/')[0] for where in test_pages.PAGES} | {'share'}
+        self.assertEqual(set(), names - walked)
 
     def test_every_text_is_used(self):
         programs = '\n'.join(path.read_text() for path in OWN if path.name != 'strings.js')

@@ -64,6 +64,7 @@ class PagesTest(base.ConsoleTest):
         for where, title in {**PAGES, f'share/{share["id"]}': 'one'}.items():
             self.open(where, title)
             self.see_gone("//*[contains(@class, 'loading')]")
+            self.assertNotIn('``', self.text, where)  # marks of the guides
             self.assert_accessible(where)
         self.assert_quiet()
 
