@@ -22,6 +22,7 @@ from scenarios.identity import Identity, LoggedIn
 from scenarios.moving import Moving
 from scenarios.one_share import OneShare
 from scenarios.repair import Repair
+from scenarios.scheduled import Scheduled
 from scenarios.service import BOLD, GREEN, PLAIN, RED, Trouble
 from scenarios.settings import (
     ADMIN,
@@ -34,6 +35,7 @@ from scenarios.settings import (
     ENSURE,
     MIGRATION,
     OPTIONS,
+    SCHEDULE,
     USER,
     VM,
 )
@@ -51,6 +53,7 @@ SCENARIOS = {
     ENSURE: Repair,
     MIGRATION: Moving,
     ANY: AnyToAny,
+    SCHEDULE: Scheduled,
     VM: Vm,
     CLUSTER: Cluster,
     CEPH: CephFs,

@@ -15,6 +15,9 @@ from manila_lite_client import arguments, display, operations, waiting
 from manila_lite_client.arguments import Table, WithArguments
 from manila_lite_client.operations import Operation
 
+#: Where the version of the API is in the settings of a cloud.
+_VERSIONS = {'share_api_version'}
+
 
 class Percent(format_columns.DictColumn):
     """The percentage of a progress."""
@@ -183,8 +186,16 @@ class WaitForOperations(WithArguments):
 
 
 def proxy(asking: command.Command) -> Any:
-    """Return openstacksdk's proxy of the API, which keystoneauth finds in the catalog or as configured."""
-    return asking.app.client_manager.sdk_connection.shared_file_system
+    """Return openstacksdk's proxy of the API, which keystoneauth finds in the catalog or as configured.
+
+    The openstack command always has a microversion in the version of the API, that of --os-share-api-version; openstacksdk
+    refuses to choose between that one and another one in clouds.yaml. Our calls are there at every microversion.
+    """
+    connection = asking.app.client_manager.sdk_connection
+    settings = connection.config.config
+    if settings.get('shared_file_system_default_microversion'):
+        settings.update(dict.fromkeys(settings.keys() & _VERSIONS, '2'))
+    return connection.shared_file_system
 
 
 def _filters(service: Any, asked: argparse.Namespace) -> dict[str, Any]:

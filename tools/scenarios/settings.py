@@ -84,6 +84,8 @@ CLUSTER = 'cluster'
 MIGRATION = 'migration'
 #: The linux backend, and another that is not among its peers, to which only the host can copy shares.
 ANY = 'any'
+#: The linux backend, which is measured every two seconds, and schedules that are looked for each second.
+SCHEDULE = 'schedule'
 #: Two backends on one file system of a private Ceph cluster, one for each protocol.
 CEPH = 'ceph'
 #: Where the services beside keep their files, in the scenario's directory; they are deleted at the end of the scenario.
@@ -113,6 +115,7 @@ _STRANGER = (
     '[DEFAULT]\ndata_node_access_ips = 127.0.0.3\ndata_node_local_exports = '
     '127.0.0.1:/shares={state}/lib/storage/pool/shares, 127.0.0.2:/shares={state}/lib/other/pool/shares\n'
 )
+_OFTEN = '[DEFAULT]\nshare_usage_interval = 2\n[scheduler]\nschedule_interval = 1\n'
 _SERVERS = (
     _ONE
     + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
@@ -142,6 +145,7 @@ OPTIONS = {
     'linux': _LINUX,
     ENSURE: _LINUX + _BESIDE_IT,
     VM: _LINUX,
+    SCHEDULE: _LINUX + _OFTEN,
     'dummy': _ONE,
     DUAL_STACK: _SERVERS,
     CLUSTER: _SERVERS,

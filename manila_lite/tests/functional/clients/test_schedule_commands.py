@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands for schedules (``client/``), against a real API, as a member."""
 
+import json
+from pathlib import Path
+
+import fixtures
+
 from manila_lite.tests.functional import base, commandline
 
 
 class Commands(commandline.OverHttp, base.ServiceTest):
+    def setUp(self):
+        super().setUp()
+        self.auth = {
+            'OS_AUTH_TYPE': 'admin_token',
+            'OS_ENDPOINT': f'{self.url}/v2',
+            'OS_TOKEN': 'u:p:member,reader',
+        }
+
     def run_it(self, *words, **more):
-        env = self.env(OS_AUTH_TYPE='admin_token', OS_ENDPOINT=f'{self.url}/v2', OS_TOKEN='u:p:member,reader')
+        env = self.env(**self.auth)
         return (self.run_cli if more.get('fails') or words[0] in ('set', 'unset', 'delete') else self.cli)(
             'share', 'schedule', *words, env=env, **more
         )
@@ -41,3 +54,9 @@ class Commands(commandline.OverHttp, base.ServiceTest):
             (('show', 'none'), 'No Schedule found for none'),
         ):
             self.assertIn(said, self.run_it(*words, fails=True))
+
+    def test_a_microversion_in_clouds_yaml_is_no_hindrance(self):
+        file = Path(self.useFixture(fixtures.TempDir()).path, 'clouds.yaml')
+        file.write_text(json.dumps({'clouds': {'here': {'shared_file_system_default_microversion': '2.82'}}}))
+        self.auth |= {'OS_CLIENT_CONFIG_FILE': str(file), 'OS_CLOUD': 'here'}
+        self.assertEqual([], self.run_it('list'))

@@ -284,6 +284,24 @@ class RealStorage(WithRoot):
             self.assertIn(part, said)
 
 
+class Scheduled(WithRoot):
+    """A share that grows, and its schedule."""
+
+    def test_a_share_grows_is_snapped_each_minute_and_goes_back(self):
+        self.addCleanup(self.run_tool, '--down')
+        said = self.run_tool('--schedule')
+        for part in (
+            'a message to the owner: ',
+            'the share has grown to 2 GiB while it was mounted',
+            "the file reads 'minute 2' again",
+            'shares left: 0',
+            'It works.',
+        ):
+            self.assertIn(part, said)
+        self.assertEqual(3, len(set(re.findall(r'scheduled-\d{4}-\d\d-\d\d-\d{4}', said))), said)
+        self.assert_no_traces()
+
+
 class Moving(WithRoot):
     """Migration of a share server to another backend."""
 
