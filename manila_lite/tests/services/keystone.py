@@ -62,7 +62,7 @@ service_token_roles_required = true
 #: same imports, since one process cannot do both. Keystone reads the command line when it is configured.
 _SERVE = """
 import os, sys
-database, config, port, user, region, threads = sys.argv[1:]
+database, config, address, port, url, user, region, threads = sys.argv[1:]
 sys.argv[1:] = []
 import keystone.server
 from keystone.cmd.bootstrap import Bootstrapper
@@ -76,14 +76,14 @@ if not child:
     first = Bootstrapper()
     first.admin_username = first.project_name = first.admin_role_name = user
     first.admin_password, first.service_name, first.region_id = os.environ['OS_BOOTSTRAP_PASSWORD'], 'keystone', region
-    first.public_url = first.internal_url = first.admin_url = f'http://127.0.0.1:{port}/v3'
+    first.public_url = first.internal_url = first.admin_url = url
     first.bootstrap()
     os._exit(0)
 if os.waitpid(child, 0)[1]:
     sys.exit('there is no administrator')
 from cheroot import wsgi
 application = core.initialize_application('public', config_files=[config])
-wsgi.Server(('127.0.0.1', int(port)), application, numthreads=int(threads)).start()
+wsgi.Server((address, int(port)), application, numthreads=int(threads)).start()
 """
 
 
@@ -96,12 +96,12 @@ class Keystone(Daemon):
     def __init__(self, threads: int = 4) -> None:
         super().__init__()
         self._threads = threads
+        self.users: dict[str, str] = {}
+        self.projects: dict[str, str] = {}
 
     def _setUp(self) -> None:
         super()._setUp()
-        self.users: dict[str, str] = {}
-        self.projects: dict[str, str] = {}
-        self._populate(self.connect(ADMIN, ADMIN).identity)
+        self.populate()
 
     def need(self) -> None:
         """Find an environment with Keystone."""
@@ -115,8 +115,8 @@ class Keystone(Daemon):
             for number in '01':
                 self.write(f'{kind}/{number}', base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
 
-    def command(self) -> list[str]:
-        """Return the command line of Keystone."""
+    def command(self, address: str = '127.0.0.1') -> list[str]:
+        """Return the command line of a Keystone with this address."""
         return [
             str(self._python),
             '-W',
@@ -125,7 +125,9 @@ class Keystone(Daemon):
             _SERVE,
             f'{self.home}/keystone.sqlite',
             f'{self.home}/keystone.conf',
+            address,
             str(self.ports['port']),
+            self.url,
             ADMIN,
             REGION,
             str(self._threads),
@@ -183,7 +185,9 @@ class Keystone(Daemon):
                     service_id=service.id, interface=interface, url=url, region_id=REGION
                 )
 
-    def _populate(self, identity: Any) -> None:
+    def populate(self) -> None:
+        """Make the users and their projects."""
+        identity = self.connect(ADMIN, ADMIN).identity
         roles = {role.name: role.id for role in identity.roles()}
         for project in sorted({project for places in USERS.values() for project in places}):
             self.projects[project] = identity.create_project(name=project, domain_id='default').id

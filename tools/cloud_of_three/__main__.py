@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of tools/cloud, which starts this."""
+
+import argparse
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import manila_lite.cmd  # noqa: F401 - threads, not eventlet
+from cloud_of_three import cloud as clouds
+from manila_lite.tests import waiting
+from manila_lite.tests.services.daemon import Broken, Missing
+
+_TOP = Path(__file__).parents[2]
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(prog='tools/cloud')
+    parser.add_argument('--state', type=Path, default=_TOP / '.cloud')
+    commands = parser.add_subparsers(dest='command', required=True)
+    up = commands.add_parser('up')
+    up.add_argument('--database', choices=clouds.DATABASES, default='single')
+    commands.add_parser('down')
+    commands.add_parser('status')
+    commands.add_parser('run').add_argument('words', nargs=argparse.REMAINDER)
+    return parser.parse_args()
+
+
+def _up(state, args):
+    state.mkdir(0o711, exist_ok=True)
+    with (state / 'lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        cloud = clouds.Cloud(state, args.database)
+        if cloud.kind != args.database:
+            print(
+                f'This cloud has the database {cloud.kind}; for another one: tools/cloud down, then up.',
+                file=sys.stderr,
+            )
+            return 1
+        cloud.up(clouds.timed)
+    print('\n'.join(['It works.', *clouds.usage(cloud)]))
+    return 0
+
+
+def _down(state, args):
+    clouds.down(state)
+    print(f'The hosts, their processes and {state} are gone.')
+    return 0
+
+
+def _status(state, args):
+    cloud = clouds.Cloud(state)
+    for host, program, pid in cloud.status():
+        print(f'{host:10} {program:18} {pid or ("off" if pid == 0 else "does not run")}')
+    if not cloud.client.is_up():
+        return 1
+    cloud.enter()
+    problems = cloud.problems()
+    print(*problems, sep='\n', end='\n' * bool(problems))
+    return 1 if problems else 0
+
+
+def _run(state, args):
+    cloud = clouds.Cloud(state)
+    cloud.enter()
+    return subprocess.run(args.words, env=clouds.environment(cloud)).returncode
+
+
+_COMMANDS = {'up': _up, 'down': _down, 'status': _status, 'run': _run}
+
+
+def main():
+    """Run a command; return its exit status."""
+    args = _arguments()
+    state = args.state.resolve()
+    if os.geteuid():
+        print('Network namespaces, loop devices and mounts need root: run this as root.', file=sys.stderr)
+        return 1
+    if args.command != 'up' and not state.exists():
+        print('There is no cloud. tools/cloud up makes one.', file=sys.stderr)
+        return 0 if args.command == 'down' else 1
+    try:
+        return _COMMANDS[args.command](state, args)
+    except (waiting.Late, Broken, Missing, OSError, subprocess.SubprocessError) as bad:
+        said = getattr(bad, 'stderr', '') or ''
+        print(
+            f'It did not work: {bad} {said}\nLogs: {state}/hosts. Clean up with tools/cloud down',
+            file=sys.stderr,
+        )
+        return 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
