@@ -10,6 +10,7 @@ import argparse
 import collections
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import pathlib
@@ -63,10 +64,13 @@ class Part:
     touched: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
 
+    @functools.cached_property
+    def _form(self) -> re.Pattern[str]:
+        return re.compile('|'.join(f'(?:{form})' for form in self.tests) or '(?!)')
+
     def has(self, test: str) -> bool:
         """Say whether a test is one of these."""
-        name = test.removeprefix(PREFIX)
-        return any(re.match(form, name) for form in self.tests)
+        return self._form.match(test.removeprefix(PREFIX)) is not None
 
 
 class Parts:
@@ -84,9 +88,15 @@ class Parts:
             rows.pop(name) for name in ('default', 'servers', 'sqlite')
         )
         self.rows = rows
+        self._of: dict[str, Part] = {}
 
     def of(self, test: str) -> Part:
         """Return the part of a test on SQLite."""
+        if test not in self._of:
+            self._of[test] = self._found(test)
+        return self._of[test]
+
+    def _found(self, test: str) -> Part:
         return next((part for part in (self.default, *self.rows.values()) if part.has(test)), self.default)
 
     def tests(self, part: Part, names: Iterable[str]) -> list[str]:
@@ -125,13 +135,7 @@ class Run:
         self.failed: list[str] = []
         self._late: set[str] = set()
 
-    def tests(
-        self,
-        names: Sequence[str],
-        server: str = '',
-        modules: Iterable[str] = (),
-        done: pathlib.Path | None = None,
-    ) -> None:
+    def tests(self, names: Sequence[str], server: str = '', done: pathlib.Path | None = None) -> None:
         """Run these tests with stestr, on SQLite or on a server with RabbitMQ. Files in ``done`` get those that passed."""
         where = f' [{server}]' if server else ''
         if not names:
@@ -148,11 +152,7 @@ class Run:
             progress.mkdir(exist_ok=True)
             chosen.write_text('\n'.join(names) + '\n')
             known = set(progress.iterdir())
-            env = {
-                limits.PROGRESS: str(progress),
-                limits.MODULES: ' '.join(modules),
-                limits.UNTIL: str(self.until or ''),
-            }
+            env = {limits.PROGRESS: str(progress), limits.UNTIL: str(self.until or '')}
             around = [
                 sys.executable,
                 '-m',
@@ -327,7 +327,7 @@ def chosen(run: Run, words: Sequence[str], servers: Sequence[str]) -> None:
     forms = [word for word in words if not modules_of(word)]
     names = (listed(modules) if modules else []) + (listed(forms=forms) if forms else [])
     for server in servers or ['']:
-        run.tests(list(dict.fromkeys(names)), server, () if forms else modules)
+        run.tests(list(dict.fromkeys(names)), server)
 
 
 def modules_of(word: str) -> list[str]:

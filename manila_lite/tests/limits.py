@@ -34,8 +34,10 @@ PROGRESS = 'MANILA_LITE_TEST_PROGRESS'
 #: Names the time (seconds since 1970) from which no class of tests begins any more.
 UNTIL = 'MANILA_LITE_TEST_UNTIL'
 NOT_REACHED = 'the time was over before this test began'
-#: Names the modules to load, with spaces between them, if those are not all.
+#: Names the modules to list, with spaces between them, if those are not all.
 MODULES = 'MANILA_LITE_TEST_MODULES'
+#: The module of a test, in its name.
+_MODULE = re.compile(r'([\w.]*?\btest_\w+)\.')
 #: Permitted reasons of skips where all programs are installed: the test does not apply. Each has a meaning, and the
 #: whole text that the test gives. A missing program, package, right or device is no such reason.
 PERMITTED = {
@@ -143,9 +145,12 @@ class Suite(unittest.TestSuite):
 
 
 def discovered(loader, folder, pattern):
-    """Return the tests in a folder, or in the modules that ``MODULES`` names, with limits and in the wanted order."""
+    """Return the tests in a folder, or in the modules that ``MODULES`` or the list of tests names, with limits and in the
+    wanted order.
+    """
     # They are not for the processes that tests start.
-    chosen, noted, until = (os.environ.pop(name, '') for name in (MODULES, PROGRESS, UNTIL))
+    modules, noted, until = (os.environ.pop(name, '') for name in (MODULES, PROGRESS, UNTIL))
+    chosen = modules.split() or listed(sys.argv)
     progress = pathlib.Path(noted, f'{os.getpid()}.begun') if noted and '--list' not in sys.argv else None
     if '--list' not in sys.argv:
         spaces.enter()  # pids are those of other processes, too, from here on
@@ -153,8 +158,16 @@ def discovered(loader, folder, pattern):
         progress.touch()
         # Nine of ten lines of the run would be what services log.
         os.dup2(os.open(progress.with_suffix('.said'), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
-    tests = loader.loadTestsFromNames(chosen.split()) if chosen else loader.discover(folder, pattern)
+    tests = loader.loadTestsFromNames(chosen) if chosen else loader.discover(folder, pattern)
     return Suite(order.ordered(tests), float(until or math.inf), progress)
+
+
+def listed(words):
+    """Return the modules of the tests in the file that these words of a command name; none if they name none."""
+    if '--load-list' not in words:
+        return []
+    names = pathlib.Path(words[words.index('--load-list') + 1]).read_text().splitlines()
+    return sorted({found[1] for name in names if (found := _MODULE.match(name))})
 
 
 def limit():

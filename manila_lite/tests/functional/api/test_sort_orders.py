@@ -139,13 +139,19 @@ class Ordered(refused.Refusing):
         return [row['id'] for row in rows]
 
     def test_each_list_is_sorted_by_each_of_its_keys(self):
+        """What comes after the first row says where that one is, too."""
         for path, keys in sort_keys.KEYS.items():
             for key in keys.split():
                 rising = self.rows(path, key)
                 for way, order in (('asc', rising), ('desc', rising[::-1])):
-                    asked = {'sort_key': key, 'sort_dir': way}
-                    self.assertEqual(order, self.listed(path, **asked), (path, asked))
-                    for start in ({'marker': order[1]}, {'offset': 2}, {'marker': order[0], 'offset': 1}):
-                        self.assertEqual(
-                            order[2:4], self.listed(path, **asked, **start, limit=2), (path, asked, start)
-                        )
+                    asked = {'sort_key': key, 'sort_dir': way, 'marker': order[0]}
+                    self.assertEqual(order[1:], self.listed(path, **asked), (path, asked))
+
+    def test_each_list_begins_where_it_is_asked_to(self):
+        for path, keys in sort_keys.KEYS.items():
+            key = keys.split()[0]
+            order = self.rows(path, key)
+            self.assertEqual(order, self.listed(path, sort_key=key, sort_dir='asc'), path)
+            for start in ({'marker': order[1]}, {'offset': 2}, {'marker': order[0], 'offset': 1}):
+                asked = {'sort_key': key, 'sort_dir': 'asc', 'limit': 2, **start}
+                self.assertEqual(order[2:4], self.listed(path, **asked), (path, asked))
