@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How full shares are: ``openstack share usage list`` and ``show``."""
+"""How full shares are, and were: ``openstack share usage list``, ``show`` and ``history``."""
 
 import argparse
 import itertools
+import urllib.parse
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -38,6 +39,24 @@ class ShareUsage(resource.Resource):
     measured_at = resource.Body('measured_at')
     #: For administrators only.
     host = resource.Body('host')
+
+
+class Point(resource.Resource):
+    """What a share, or what all shares of a project or of a pool took at a moment."""
+
+    resources_key = 'history'
+    base_path = '/%(of)s/%(owner)s/history'
+    allow_list = True
+
+    _query_mapping = resource.QueryParameters('resolution', include_pagination_defaults=False)
+
+    of = resource.URI('of')
+    owner = resource.URI('owner')
+    measured_at = resource.Body('measured_at')
+    shares = resource.Body('shares', type=int)
+    used_bytes = resource.Body('used_bytes', type=int)
+    limit_bytes = resource.Body('limit_bytes', type=int)
+    snapshot_bytes = resource.Body('snapshot_bytes', type=int)
 
 
 class Size(format_columns.DictColumn):
@@ -138,3 +157,53 @@ class ShowUsage(WithArguments, command.ShowOne):
         row = ShareUsage.new(id=share_id).fetch(service)
         shown = (*_SHOWN, *(() if row.host is None else ('host',)))
         return shown, get_item_properties(row, shown, formatters=_FORMS)
+
+
+_POINT = {
+    'Measured At': 'measured_at',
+    'Used': 'used_bytes',
+    'Limit': 'limit_bytes',
+    'Snapshots': 'snapshot_bytes',
+}
+_SUM = {**_POINT, 'Shares': 'shares'}
+
+
+class ListUsageHistory(WithArguments, command.Lister):
+    """List how full a share was, or all shares of a project or of a pool together, the oldest point first."""
+
+    ARGUMENTS: ClassVar[Table] = {
+        '--resolution': {
+            'choices': ('minutes', 'hours', 'days'),
+            'default': 'hours',
+            'help': 'A point for every five minutes of a day, every hour of a month (the default), or every day of two years.',
+        }
+    }
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser: one of three is asked for."""
+        parser = super().get_parser(prog_name)
+        whose = parser.add_mutually_exclusive_group(required=True)
+        whose.add_argument('share', metavar='<share>', nargs='?', help='ID or name of the share.')
+        whose.add_argument('--project', metavar='<project-id>', help='All shares of this project.')
+        whose.add_argument(
+            '--pool', metavar='<host@backend#pool>', help='All shares of this pool (admin only).'
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
+        """Return the columns and the rows."""
+        service = commands.proxy(self)
+        if parsed_args.share is not None:
+            of, owner = 'share-usage', operations.resource_named(service, parsed_args.share)
+        else:
+            of = 'pool-usage' if parsed_args.project is None else 'project-usage'
+            owner = parsed_args.project or parsed_args.pool
+        # The "#" of a pool would begin what is no part of a path.
+        where = {'of': of, 'owner': urllib.parse.quote(owner, safe='')}
+        shown = _POINT if of == 'share-usage' else _SUM
+        rows = Point.list(service, paginated=False, resolution=parsed_args.resolution, **where)
+        return tuple(shown), [
+            get_item_properties(row, tuple(shown.values()), formatters=_FORMS) for row in rows
+        ]

@@ -13,15 +13,27 @@ RULES = [
         'GET /share-usage/{share_id}/history',
     ),
     rule(
-        'share_usage:projects', READER, "Show what the project's shares take together.", 'GET /project-usage'
+        'share_usage:projects',
+        READER,
+        "Show what the project's shares take and took together.",
+        'GET /project-usage',
+        'GET /project-usage/{usage_project_id}/history',
     ),
-    rule('share_usage:pools', ADMIN, 'List what the shares of each pool take together.', 'GET /pool-usage'),
+    rule(
+        'share_usage:pools',
+        ADMIN,
+        'List what the shares of each pool take and took together.',
+        'GET /pool-usage',
+        'GET /pool-usage/{pool_host}',
+        'GET /pool-usage/{pool_host}/history',
+    ),
     rule(
         'share_usage:list_all_projects',
         ADMIN,
         'List how full the shares of all projects are.',
         'GET /share-usage',
         'GET /project-usage',
+        'GET /project-usage/{usage_project_id}/history',
     ),
     rule(
         'share_usage:list_by_host',

@@ -81,3 +81,16 @@ def days_until_full(points: Sequence[Any], limit: int) -> float | None:
         return None
     days: float = (limit - known[-1][1]) / growth / _DAY
     return round(max(0.0, days), 1)
+
+
+class _Held(NamedTuple):
+    """What a pool held: its shares, and what is only in their snapshots."""
+
+    measured_at: datetime.datetime
+    used_bytes: int
+
+
+def days_until_pool_is_full(points: Sequence[Any], free: int) -> float | None:
+    """Return the days until a pool with these points, in which so many bytes are free now, has none left."""
+    held = [_Held(point.measured_at, point.used_bytes + point.snapshot_bytes) for point in points]
+    return days_until_full(held, held[-1].used_bytes + free) if held else None

@@ -6,13 +6,19 @@ from typing import Any
 
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Call, Field, Many, One, View
-from manila_lite.api.framework.handlers import PAGING, read
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_usage
-from manila_lite.values import SERIES
+from manila_lite.values import SERIES, Series
 from manila_lite.values.share_usage import days_until_full
 
 _SERIES = {one.name: one for one in SERIES}
+#: The series that forecasts are made of.
+FORECAST = _SERIES['hours']
+
+
+def series_of(req: Request) -> Series:
+    """Return the series that a request for a history names."""
+    return _SERIES[req.query.get('resolution') or 'hours']
 
 
 def index(req: Request) -> list[Any]:
@@ -28,22 +34,14 @@ def show(req: Request) -> Any:
     """Show how full a share is, and in how many days it would be full."""
     with req.ctx.db.reader() as conn:
         row = share_usage.get(conn, req.ctx, req.params['share_id'])
-        req.related['points'] = share_usage.points(conn, row.share_id, _SERIES['hours'])
+        req.related['points'] = share_usage.points(conn, row.share_id, FORECAST)
     return row
 
 
 def history(req: Request) -> list[Any]:
     """List how full a share was, the oldest point first: each five minutes of a day, each hour of a month, or each day."""
-    series = _SERIES[req.query.get('resolution') or 'hours']
     with req.ctx.db.reader() as conn:
-        return share_usage.history(conn, req.ctx, req.params['share_id'], series)
-
-
-def projects(req: Request) -> list[Any]:
-    """List the space that all shares of each project take, the largest first."""
-    project_id = related.choose_project(req, dict(req.query), 'share_usage:list_all_projects')
-    with req.ctx.db.reader() as conn:
-        return share_usage.list_projects(conn, req.page, project_id=project_id)
+        return share_usage.history(conn, req.ctx, req.params['share_id'], series_of(req))
 
 
 def full_in_days(row: Any, req: Request) -> float | None:
@@ -53,11 +51,11 @@ def full_in_days(row: Any, req: Request) -> float | None:
 
 # Fields and calls -------------------------------------------------------------------------------
 
-_NUMBER = {'type': 'number'}
 _NULL_COUNT = {'type': ['integer', 'null'], 'minimum': 0}
 _PERCENT = {'type': 'number', 'minimum': 0}
+DAYS = {'type': ['number', 'null'], 'minimum': 0}
 
-_TAKEN = (
+TAKEN = (
     Field('used_bytes', shapes.COUNT),
     Field('limit_bytes', shapes.COUNT),
     Field('snapshot_bytes', _NULL_COUNT),
@@ -72,35 +70,22 @@ USAGE = View(
         Field('name', shapes.NULL_STRING),
         Field('project_id', shapes.NULL_STRING),
         Field('size', shapes.COUNT),
-        *_TAKEN,
+        *TAKEN,
         Field('files', _NULL_COUNT),
         Field('percent_full', _PERCENT),
         Field('measured_at', shapes.TIME),
         Field('host', shapes.NULL_STRING, rule='share_usage:list_by_host'),
     ),
 )
-ONE = View(
-    'share_usage',
-    'share_usage',
-    (*USAGE.fields, Field('full_in_days', {'type': ['number', 'null'], 'minimum': 0}, read=full_in_days)),
-)
-POINT = View('point', 'history', (Field('measured_at', shapes.TIME), *_TAKEN))
-PROJECT = View(
-    'project_usage',
-    'project_usage',
-    (Field('project_id', shapes.NULL_STRING), Field('shares', shapes.COUNT), *_TAKEN),
-)
-POOL = View(
-    'pool_usage', 'pool_usage', (Field('host', shapes.NULL_STRING), Field('shares', shapes.COUNT), *_TAKEN)
-)
+ONE = View('share_usage', 'share_usage', (*USAGE.fields, Field('full_in_days', DAYS, read=full_in_days)))
+POINT = View('point', 'history', (Field('measured_at', shapes.TIME), *TAKEN))
 
-_EVERYBODY = (
+EVERYBODY = (
     Field('project_id', shapes.TEXT),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
 )
-_PAGE = tuple(field for field in PAGE if field.name in ('limit', 'offset'))
 _MARKED = tuple(field for field in PAGE if field.name in ('limit', 'offset', 'marker'))
-_RESOLUTION = Field('resolution', {'type': 'string', 'enum': list(_SERIES)}, parse=shapes.one_of(*_SERIES))
+RESOLUTION = Field('resolution', {'type': 'string', 'enum': list(_SERIES)}, parse=shapes.one_of(*_SERIES))
 
 CALLS = [
     Call(
@@ -110,7 +95,7 @@ CALLS = [
         'share_usage:index',
         Many(USAGE, paged=True),
         query=(
-            *_EVERYBODY,
+            *EVERYBODY,
             Field('host', shapes.TEXT),
             Field(
                 'min_percent',
@@ -128,30 +113,7 @@ CALLS = [
         history,
         'share_usage:show',
         Many(POINT),
-        query=(_RESOLUTION,),
-        strict=True,
-    ),
-    Call(
-        'GET',
-        '/project-usage',
-        projects,
-        'share_usage:projects',
-        Many(PROJECT, paged=True),
-        query=(*_EVERYBODY, *_PAGE),
-        strict=True,
-    ),
-    Call(
-        'GET',
-        '/pool-usage',
-        read(
-            'List what the shares of pools take together, by pool.',
-            share_usage.list_pools,
-            PAGING,
-            name='pools',
-        ),
-        'share_usage:pools',
-        Many(POOL, paged=True),
-        query=_PAGE,
+        query=(RESOLUTION,),
         strict=True,
     ),
 ]

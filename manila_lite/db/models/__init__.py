@@ -39,7 +39,7 @@ from manila_lite.db.models.share_servers import (
 )
 from manila_lite.db.models.share_transfers import share_transfers
 from manila_lite.db.models.share_types import share_type_extra_specs, share_type_projects, share_types
-from manila_lite.db.models.share_usage import share_usage, share_usage_history
+from manila_lite.db.models.share_usage import share_usage, share_usage_history, share_usage_sums
 from manila_lite.db.models.shares import (
     export_location_metadata,
     export_locations,
@@ -106,6 +106,7 @@ __all__ = [
     'share_types',
     'share_usage',
     'share_usage_history',
+    'share_usage_sums',
     'shares',
     'snapshot_access_rules',
     'snapshot_export_locations',

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Gigabytes, Id, Time, flag, metadata
+from manila_lite.db.models.base import Gigabytes, Id, Name, Time, flag, metadata
 
 share_usage = sa.Table(
     'share_usage',
@@ -37,4 +37,21 @@ share_usage_history = sa.Table(
     sa.Column('used_bytes', sa.BigInteger, nullable=False),
     sa.Column('limit_bytes', sa.BigInteger, nullable=False),
     sa.Column('snapshot_bytes', sa.BigInteger),
+)
+
+# The same, of sums: of all shares of a project, and of those of a pool. Rows outlive shares, so that a chart does not change
+# when one is deleted; those whose owner has no shares any more are deleted when they are too old.
+share_usage_sums = sa.Table(
+    'share_usage_sums',
+    metadata,
+    sa.Column('kind', sa.String(7), primary_key=True),  # 'project' or 'pool'
+    # The id of the project, or host@backend#pool.
+    sa.Column('owner', Name, primary_key=True),
+    sa.Column('resolution', sa.Integer, primary_key=True),
+    sa.Column('slot', sa.Integer, primary_key=True),
+    sa.Column('measured_at', Time, nullable=False),
+    sa.Column('shares', sa.Integer, nullable=False),
+    sa.Column('used_bytes', sa.BigInteger, nullable=False),
+    sa.Column('limit_bytes', sa.BigInteger, nullable=False),
+    sa.Column('snapshot_bytes', sa.BigInteger, nullable=False),
 )

@@ -11,13 +11,13 @@ from oslo_utils import timeutils, units
 
 from manila_lite import context, values
 from manila_lite.db.core.upserts import MOST
-from manila_lite.db.queries import share_usage
+from manila_lite.db.queries import share_usage, usage_sums
 from manila_lite.drivers.interface import MeasuresUsage
 from manila_lite.manager.runtime.full_shares import FullShares
 from manila_lite.rpc import notifications
 
-#: Notifications are sent as often as this series has new points.
-_HOURS = values.SERIES[1]
+#: Notifications are sent as often as the one series has new points; sums without shares are looked for as often as the other.
+_HOURS, _DAYS = values.SERIES[1:]
 
 
 class UsageCollector:
@@ -44,6 +44,10 @@ class UsageCollector:
         for start in range(0, len(measured), MOST):
             portion = measured[start : start + MOST]
             self._services.db.write(lambda conn, portion=portion: share_usage.store(conn, portion, series))
+        if series:
+            self._services.db.write(lambda conn: usage_sums.store(conn, self._host, now, series))
+        if _DAYS in series:
+            self._services.db.write(lambda conn: usage_sums.delete_old(conn, now))
         self._written = periods
         known = {one.share_id: one for one in measured}
         if _HOURS in series and self._services.bus.notifications.wanted:

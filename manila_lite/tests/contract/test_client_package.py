@@ -22,7 +22,7 @@ CLIENT = ROOT / 'client'
 PROJECT = tomllib.loads((CLIENT / 'pyproject.toml').read_text())['project']
 COMMANDS = {
     *(f'share_operation_{verb}' for verb in ('list', 'show', 'wait')),
-    *(f'share_usage_{verb}' for verb in ('list', 'show')),
+    *(f'share_usage_{verb}' for verb in ('history', 'list', 'show')),
     *(f'share_schedule_{verb}' for verb in ('create', 'delete', 'list', 'preview', 'set', 'show', 'unset')),
 }
 

@@ -17,7 +17,7 @@ from manila_lite.policies import list_rules
 from manila_lite.tests.functional import base, world
 
 #: Path parameters that do not identify a project's resource.
-COMMON = {'key', 'alias', 'class_name'}
+COMMON = {'key', 'alias', 'class_name', 'pool_host'}
 #: Calls that are meant for other projects: with the key they are allowed, and without it they say so.
 FOR_OTHERS = {'share_transfers.accept'}
 #: Calls with a project in the path whose answer is the same for each project.

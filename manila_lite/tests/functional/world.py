@@ -4,7 +4,7 @@
 from oslo_utils import timeutils
 
 from manila_lite.api.framework import fields
-from manila_lite.db.queries import share_usage
+from manila_lite.db.queries import share_usage, usage_sums
 from manila_lite.tests.factories import backups, networks, replicas
 from manila_lite.values import SERIES
 
@@ -72,6 +72,8 @@ def make(service, admin, owner, mark='first'):
         'schedule_id': _schedule(owner, share, mark)['id'],
         'operation_id': owner.ok('GET', f'/operations?resource_id={share["id"]}')['operations'][0]['id'],
         'quota_project_id': share['project_id'],
+        'usage_project_id': share['project_id'],
+        'pool_host': 'test@alpha%23pool1',
         'class_name': 'default',
         'alias': 'nothing',
         'key': 'key',
@@ -131,6 +133,7 @@ def _measured(service, share):
     row = share_usage.Measured(share['id'], timeutils.utcnow(), 1, 2, 0, 1, 50.0)
     with service.services.db.writer() as conn:
         share_usage.store(conn, [row], SERIES[1:2])
+        usage_sums.store(conn, 'test@alpha', row.measured_at, SERIES[1:2])
 
 
 def _snapshot(owner, share, mark):

@@ -33,3 +33,12 @@ class Usage(OperationTest):
         self.assertIn(theirs['id'], said)
         table = self.run_cli('share', 'usage', 'list', env=self.env_of())
         self.assertIn('1.00 GiB', table)
+        for words, used, more in (
+            (('mine',), None, {}),
+            (('--project', 'p'), 1, {}),
+            (('--pool', 'test@alpha#pool1', '--resolution', 'days'), 2, {'roles': 'admin'}),
+        ):
+            [point] = self.usage('history', *words, **more)
+            self.assertEqual((0, used), (point['Used'], point.get('Shares')))
+        said = self.run_cli('share', 'usage', 'history', '--project', 'q', env=self.env_of(), fails=True)
+        self.assertIn('Project q could not be found', said)

@@ -17,6 +17,8 @@ from manila_lite.tests.functional.api.test_budgets import counting
 from manila_lite.tests.services import hearing, places
 
 HOST = 'test@alpha'
+#: The path of its pool.
+POOL = '/pool-usage/test@alpha%23pool1'
 
 
 class UsageTest(base.ServiceTest):
@@ -66,7 +68,8 @@ class Tenants(UsageTest):
             self.assertNotIn('host', row)
             [project] = self.mine.ok('GET', f'/project-usage{query}')['project_usage']
             self.assertEqual(('mine', 1), (project['project_id'], project['shares']))
-        for path in ('/pool-usage', f'/share-usage?host={HOST}'):
+        self.assertEqual(404, self.mine.call('GET', '/project-usage/other/history')[0])
+        for path in ('/pool-usage', POOL, f'{POOL}/history', f'/share-usage?host={HOST}'):
             self.assertEqual(403, self.mine.call('GET', path)[0], path)
         for path in ('/share-usage', f'/share-usage/{mine}', '/project-usage'):
             self.assertEqual(403, self.caller('mine', roles='nobody').call('GET', path)[0], path)
@@ -95,9 +98,14 @@ class Tenants(UsageTest):
                 'used_bytes': 3 * units.Gi,
                 'limit_bytes': 8 * units.Gi,
                 'snapshot_bytes': 0,
+                'capacity_bytes': 1000 * units.Gi,
+                'free_bytes': pool['free_bytes'],
             },
             pool,
         )
+        shown = self.admin.ok('GET', POOL)['pool_usage']
+        self.assertEqual({**pool, 'full_in_days': None}, shown)
+        self.assertEqual(404, self.admin.call('GET', '/pool-usage/test@alpha%23none')[0])
 
     def test_share_that_was_not_measured_is_said_to_be_unknown(self):
         share = self.made(self.mine, 1)
@@ -117,6 +125,57 @@ class Tenants(UsageTest):
         self.assertEqual([], self.mine.ok('GET', '/share-usage')['share_usage'])
         kept = sa.select(sa.func.count()).select_from(models.share_usage_history)
         self.assertEqual([(0,)], self.read(kept.where(models.share_usage_history.c.share_id == gone)))
+
+
+class Sums(UsageTest):
+    """What the shares of a project and of a pool took together."""
+
+    def history(self, caller, path, resolution='hours'):
+        return caller.ok('GET', f'{path}/history?resolution={resolution}')['history']
+
+    def test_history_of_projects_and_pools_has_the_sums_and_outlives_shares(self):
+        mine, other = self.caller('mine'), self.caller('other')
+        first = self.made(mine, 1)
+        self.made(mine, 2)
+        self.made(other, 3)
+        self.collector.collect()
+        for resolution in ('minutes', 'hours', 'days'):
+            for caller, path, wanted in (
+                (mine, '/project-usage/mine', (2, 3, 8)),
+                (self.admin, '/project-usage/other', (1, 3, 4)),
+                (self.admin, POOL, (3, 6, 12)),
+            ):
+                [point] = self.history(caller, path, resolution)
+                found = point['shares'], point['used_bytes'] // units.Gi, point['limit_bytes'] // units.Gi
+                self.assertEqual(wanted, found, (path, resolution))
+        mine.ok('DELETE', f'/shares/{first}')
+        mine.wait(f'/shares/{first}', 'share', 'gone')
+        self.assertEqual(2, self.history(mine, '/project-usage/mine')[0]['shares'])
+        self.assertEqual([], self.history(self.admin, '/project-usage/nobody'))
+        self.assertEqual([], self.history(self.admin, '/pool-usage/test@alpha%23none'))
+        self.assertEqual(400, mine.call('GET', '/project-usage/mine/history?resolution=weeks')[0])
+
+    def test_pool_is_full_in_some_days_and_old_points_go(self):
+        self.made(self.caller('mine'), 1)
+        now = timeutils.utcnow()
+        self.collector.collect()
+        rows = models.share_usage_sums
+        [last] = self.read(rows.select().where(rows.c.kind == 'pool', rows.c.resolution == 3600))
+        old = {
+            **last._mapping,
+            'slot': (last.slot - 2) % 744,
+            'measured_at': now - datetime.timedelta(hours=2),
+            'used_bytes': 0,
+        }
+        gone = {**old, 'owner': 'test@alpha#gone', 'measured_at': now - datetime.timedelta(days=32)}
+        with self.service.services.db.writer() as conn:
+            conn.execute(rows.insert(), [old, gone])
+        shown = self.admin.ok('GET', POOL)['pool_usage']
+        wanted = shown['free_bytes'] / units.Gi * 2 / 24
+        self.assertAlmostEqual(wanted, shown['full_in_days'], delta=wanted / 20)
+        UsageCollector(self.service.services, HOST, self.driver).collect()
+        self.assertEqual([], self.read(rows.select().where(rows.c.owner == gone['owner'])))
+        self.assertEqual(2, len(self.history(self.admin, POOL)))
 
 
 class Figures(UsageTest):

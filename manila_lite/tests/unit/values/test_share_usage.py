@@ -7,7 +7,7 @@ from typing import NamedTuple
 import testtools
 
 from manila_lite.values import SERIES
-from manila_lite.values.share_usage import days_until_full
+from manila_lite.values.share_usage import days_until_full, days_until_pool_is_full
 
 NOW = datetime.datetime(2026, 3, 1, 12, 0)  # noqa: DTZ001 - as the database has it
 
@@ -15,6 +15,7 @@ NOW = datetime.datetime(2026, 3, 1, 12, 0)  # noqa: DTZ001 - as the database has
 class Point(NamedTuple):
     measured_at: datetime.datetime
     used_bytes: int
+    snapshot_bytes: int = 0
 
 
 def points(*used, hours=1):
@@ -51,3 +52,9 @@ class Forecast(testtools.TestCase):
 
     def test_what_is_older_than_a_week_counts_for_nothing(self):
         self.assertIsNone(days_until_full(points(1, *[9] * 8, hours=24), 10))
+
+    def test_pool_fills_with_shares_and_with_snapshots(self):
+        known = [one._replace(snapshot_bytes=index) for index, one in enumerate(points(0, 1, 2))]
+        self.assertEqual(1.0, days_until_pool_is_full(known, 48))
+        self.assertEqual(0.0, days_until_pool_is_full(known, 0))
+        self.assertIsNone(days_until_pool_is_full([], 48))
