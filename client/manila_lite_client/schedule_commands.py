@@ -105,6 +105,12 @@ def _count(text: str) -> Any:
     return int(text) if text.isdecimal() else text  # the API says what is wrong with it
 
 
+def _action(asked: argparse.Namespace) -> str:
+    if asked.resync_replicas:
+        return 'replica_resync'
+    return 'share_backup' if asked.backup else 'snapshot'
+
+
 def _shown(schedule: Any) -> _Shown:
     return _SHOWN, get_item_properties(schedule, _SHOWN, formatters=_FORMATS)
 
@@ -120,6 +126,10 @@ class CreateSchedule(WithArguments, command.ShowOne):
             'help': 'Times, as five fields of cron: minute, hour, day of month, month, day of week.',
         },
         '--backup': {'action': 'store_true', 'help': 'Make backups, not snapshots.'},
+        '--resync-replicas': {
+            'action': 'store_true',
+            'help': 'Bring replicas up to date, and make no snapshots (admin only).',
+        },
         '--paused': {'action': 'store_true', 'help': 'Do not run it yet.'},
         '--all-projects': {'action': 'store_true', 'help': 'For the shares of all projects (admin only).'},
         **_VALUES,
@@ -131,7 +141,7 @@ class CreateSchedule(WithArguments, command.ShowOne):
         body = {
             'name': parsed_args.name,
             'cron': parsed_args.cron,
-            'action': 'share_backup' if parsed_args.backup else 'snapshot',
+            'action': _action(parsed_args),
             'paused': parsed_args.paused,
             **({'all_projects': True} if parsed_args.all_projects else {}),
             **_values(service, parsed_args),

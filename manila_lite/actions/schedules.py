@@ -48,7 +48,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Create a schedule. Return its row.
 
     :raises errors.Invalid: a share or share type that it names is not there, or the type of backup is not.
-    :raises errors.Forbidden: it is about all projects, and the caller may not create such ones.
+    :raises errors.Forbidden: it is about all projects, or replicas, and the caller may not create such ones.
     :raises errors.OverLimit: the project has as many as it may have.
     """
     schedule_id = uuidutils.generate_uuid()
@@ -75,6 +75,8 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
 
 def _check(conn: Connection, ctx: RequestContext, values: Mapping[str, Any]) -> None:
     """Check the new values of a schedule: the shares, the share type and the type of backup exist."""
+    if values['action'] == schedules.RESYNC:
+        _check_resync(ctx, values)
     if backup_type := values.get('backup_type'):
         if values['action'] != _BACKUP:
             raise errors.Invalid(f'backup_type: only of a schedule with the action {_BACKUP}.')
@@ -90,6 +92,15 @@ def _check(conn: Connection, ctx: RequestContext, values: Mapping[str, Any]) -> 
                 raise errors.NotFound.of('share', share_id)
 
 
+def _check_resync(ctx: RequestContext, values: Mapping[str, Any]) -> None:
+    if not ctx.can('share_replica:resync'):
+        raise errors.Forbidden(
+            f'action: only who may update a replica from the active one may have schedules of {schedules.RESYNC}.'
+        )
+    if values.get('keep'):
+        raise errors.Invalid(f'keep: a schedule of {schedules.RESYNC} makes nothing that could be kept.')
+
+
 def _next_run(schedule_id: str, values: Mapping[str, Any]) -> datetime.datetime | None:
     if values['paused']:
         return None
@@ -101,6 +112,7 @@ def update(ctx: RequestContext, schedule_id: str, values: Mapping[str, Any]) -> 
     """Change a schedule; null takes a value out. Return its row.
 
     :raises errors.Invalid: as ``create``.
+    :raises errors.Forbidden: it is about replicas, and the caller may not create such ones.
     """
     with ctx.db.writer() as conn:
         row = schedules.get(conn, ctx, schedule_id)

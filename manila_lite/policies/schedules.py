@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of snapshots and backups. What a schedule makes needs the policies of that, too, as for a member of the project."""
+"""Schedules of snapshots, backups and replicas.
+
+What a schedule makes needs the policies of that, too, as for a member of the project. One of replicas needs
+``share_replica:resync`` of who creates or changes it.
+"""
 
 from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
 

@@ -16,10 +16,12 @@ from manila_lite import context, engine, errors
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import messages
 from manila_lite.db.queries import schedules as rows
+from manila_lite.db.queries import services as service_rows
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.operation_data.schedules import RunSchedule
 from manila_lite.scheduler import schedule_copies
 from manila_lite.values import retention, schedule_times
+from manila_lite.workflow import share_replicas
 
 LOG = log.getLogger(__name__)
 
@@ -42,6 +44,11 @@ def begin_due(services: context.Services) -> None:
     now = timeutils.utcnow()
     with services.db.reader() as conn:
         due = rows.list_due(conn, now, _AT_ONCE)
+        if due and (older := _find_older(conn, services.conf)):
+            LOG.info(
+                'schedules wait for the upgrade of the scheduler on %s, which would park their runs', older
+            )
+            return
     for schedule in due:
         try:
             _begin(services, schedule, now)
@@ -49,6 +56,13 @@ def begin_due(services: context.Services) -> None:
             LOG.debug('%s: another scheduler has begun this run', schedule.id)
         except Exception:
             LOG.exception('%s: this schedule could not be begun; it is tried again', schedule.id)
+
+
+def _find_older(conn: Connection, conf: Any) -> str | None:
+    """Return the host of a running scheduler of a release that knows no schedules, or None."""
+    found = service_rows.list_services(conn, {'binary': 'manila-scheduler'})
+    told = service_rows.release_of
+    return next((row.host for row in found if service_rows.is_running(row, conf) and told(row) is None), None)
 
 
 def _begin(services: context.Services, schedule: Row[Any], now: datetime.datetime) -> None:
@@ -85,7 +99,7 @@ def _begin(services: context.Services, schedule: Row[Any], now: datetime.datetim
 
 
 def make(work: Work[RunSchedule]) -> None:
-    """Begin to make a copy of each share that the schedule selects, and one of each group of theirs.
+    """Begin to make a copy of each share that the schedule selects, and one of each group of theirs; or resync replicas.
 
     :raises errors.Again: shares are busy, and are tried once more.
     """
@@ -94,8 +108,12 @@ def make(work: Work[RunSchedule]) -> None:
         schedule = rows.find(conn, work.resource_id)
         if schedule is None:
             return
-        targets = list(_targets(schedule, rows.list_sources(conn, schedule)))
+        sources = rows.list_sources(conn, schedule)
         copies = rows.list_copies(conn, schedule.id)
+    if schedule.action == rows.RESYNC:
+        _resync(work, sources)
+        return
+    targets = list(_targets(schedule, sources))
     made = {copy.source_id for copy in copies if copy.run_at == data.run_at}
     unfinished = {copy.source_id for copy in copies if schedule_copies.is_being_made(copy)} - made
     tried, busy = data.waiting, []
@@ -118,6 +136,14 @@ def make(work: Work[RunSchedule]) -> None:
     data.waiting = busy
     if busy and retry:
         raise errors.Again(_RETRY)
+
+
+def _resync(work: Work[RunSchedule], sources: list[rows.Source]) -> None:
+    """Have the replicas of the shares brought up to date. It may be asked for twice: what is under way counts."""
+    for source in sources:
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            share_replicas.resync_all(conn, work.ctx, source.id)
 
 
 def _targets(schedule: Row[Any], sources: list[rows.Source]) -> Iterator[tuple[str, rows.Source]]:

@@ -11,7 +11,7 @@ from manila_lite.api.request import Request
 from manila_lite.db.queries import schedules
 from manila_lite.values import retention, schedule_times
 
-_ACTIONS = {'type': 'string', 'enum': ['snapshot', 'share_backup']}
+_ACTIONS = {'type': 'string', 'enum': ['snapshot', 'share_backup', schedules.RESYNC]}
 _MISSED = {'type': 'string', 'enum': ['once', 'skip']}
 _TIMES = {'type': 'array', 'items': shapes.TIME}
 _KEEP = {

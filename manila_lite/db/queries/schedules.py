@@ -31,6 +31,9 @@ SORTABLE = {
     if column.name not in ('share_ids', 'share_metadata', 'keep', 'problem', 'problem_code')
 }
 
+#: The action that makes nothing: it brings replicas of shares up to date.
+RESYNC = 'replica_resync'
+
 #: The tables of what a schedule makes, by type.
 COPIES = {
     'snapshot': models.snapshots,

@@ -7,6 +7,10 @@ import signal
 import subprocess
 import sys
 
+import sqlalchemy as sa
+
+from manila_lite.db import models
+from manila_lite.db.queries import services
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.schedules.scheduling import SchedulesTest, now
 from manila_lite.tests.functional.services.test_clocks import ahead
@@ -91,6 +95,25 @@ class Times(SchedulesTest):
             scheduler.worker.beat()
             scheduler._begin_schedules()
         self.assertEqual(0, self.ended(made))
+
+    def test_runs_wait_while_a_scheduler_of_the_release_before_runs(self):
+        made, due = self.schedule(cron='0 * * * *', share_ids=[self.share['id']]), now()
+        self.come(made, due)
+        db = self.service.services.db
+        with db.writer() as conn:
+            services.heartbeat(conn, 'older', 'manila-scheduler', 'nova')
+            older = models.services.update().where(models.services.c.host == 'older')
+            conn.execute(older.values(release=None, release_at=None))
+        self.look()
+        self.assertEqual((0, due), (self.ended(made), self.next_run(made)))
+        with db.writer() as conn:
+            services.heartbeat(conn, 'older', 'manila-scheduler', 'nova')  # it was upgraded
+        self.addCleanup(
+            db.write,
+            lambda conn: conn.execute(sa.delete(models.services).where(models.services.c.host == 'older')),
+        )
+        self.look()
+        self.assertEqual(1, self.ended(made))
 
     def test_runs_of_one_schedule_never_overlap(self):
         made = self.schedule(cron='0 * * * *', share_ids=[self.share['id']])
