@@ -9,6 +9,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, metrics, trace
+from manila_lite.db.core.conflicts import repeating
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of
@@ -247,7 +248,7 @@ class Executor:
         if not before:
             raise _Away(_AWAY)
         try:
-            act(work)
+            repeating(act)(work)  # every step may be
         finally:
             if self.presence() != before:
                 raise _Away(_AWAY)

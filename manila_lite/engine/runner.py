@@ -12,7 +12,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, metrics, trace
-from manila_lite.db.core.engine import TRANSIENT
+from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.executor import Executor
@@ -252,7 +252,7 @@ class Runner:
         return taken
 
     def _claim(self, entries: list[Any]) -> list[Any]:
-        with self.services.db.writer() as conn:
+        def claim(conn: Connection) -> list[Any]:
             ops = rows.claim_many(
                 conn,
                 [(entry, self.executor.step_values(entry)) for entry in entries],
@@ -261,7 +261,9 @@ class Runner:
             )
             if not self.may_claim():
                 raise errors.LostClaim(f'{len(ops)} operations are left to whoever works here now.')
-        return ops
+            return ops
+
+        return self.services.db.write(claim)
 
     def _set_aside(self, entry: Any, bad: ValueError) -> None:
         LOG.error(

@@ -53,6 +53,13 @@ NAMES = {
     503: 'serviceUnavailable',
 }
 
+#: What the database did, if it is away.
+_UNCHANGED = 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.'
+_IN_DOUBT = (
+    'The database was lost while it stored this. It may be done or not: look in a moment, before you ask again. A request '
+    'with an Idempotency-Key is repeated without harm.'
+)
+
 #: Errors that may be over in a moment.
 _SOON = (errors.InFlight, errors.Busy)
 
@@ -112,7 +119,7 @@ def response(
     if isinstance(error, TRANSIENT):
         return refusal(
             status,
-            'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
+            _IN_DOUBT if isinstance(error, conflicts.CommitLost) else _UNCHANGED,
             errors.Unavailable.code,
             {retry_after.HEADER: '1'},
         )

@@ -71,11 +71,11 @@ class _Once:
 
     def answer(self, make: Callable[[], webob.Response]) -> webob.Response:
         """Return the stored answer, or make and store it."""
-        if not engine.retry(self._claim)():
+        if not engine.retry_all(self._claim)():
             return self._stored_answer()
         try:
             # A retry after a connection that broke in the commit finds its own answer.
-            return engine.retry(self._make)(make)
+            return engine.retry_all(self._make)(make)
         except Exception:
             self._release()
             raise

@@ -4,7 +4,7 @@
 That is no fault, of the work or of the operator: nothing was written, and the same transaction succeeds a moment later.
 ``lock_order.py`` makes it rare. oslo.db knows most of these errors as ``DBDeadlock``: deadlocks, MariaDB's lock wait timeout,
 rows that changed since they were read, and Galera's failed certifications, which come with the number of a deadlock. The rest
-is here.
+is here, and errors of a server that cannot write now, while another one of the same database can.
 """
 
 from collections.abc import Callable
@@ -24,6 +24,12 @@ TRANSIENT = (DBConnectionError, DBDeadlock)
 #: Repetitions at most, and the seconds until the first one. oslo.db doubles them, and takes a random part of them after a
 #: deadlock, or the same two would meet once more.
 _TRIES, _PAUSE = 5, 0.05
+
+
+class CommitLost(DBConnectionError):
+    """The connection broke during the COMMIT: everything was written, or nothing. Whoever repeats the work looks first."""
+
+
 _Work = TypeVar('_Work', bound=Callable[..., Any])
 _Filter = Callable[[Any, Any, str, bool], None]
 #: oslo.db's decorator of functions that translate errors: its database, their class, and a pattern of their texts.
@@ -35,10 +41,24 @@ filters: Callable[[str, type[Exception], str], Callable[[_Filter], _Filter]] = e
 @filters('postgresql', sqlalchemy.exc.OperationalError, r'.*lock timeout')
 # Another isolation level than the default one was set for the database.
 @filters('postgresql', sqlalchemy.exc.OperationalError, r'.*could not serialize access')
+# A standby that replays a change of what is read.
+@filters('postgresql', sqlalchemy.exc.OperationalError, r'.*conflict with recovery')
 # Galera's failed certification, as older releases call it at a COMMIT.
 @filters('mysql', sqlalchemy.exc.OperationalError, r'.*\b1180\b.*Got error 149\b.*during COMMIT')
 def _taken_back(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
     raise DBDeadlock(error)
+
+
+# It was the primary, or never was; the driver goes on to the next host of the URL, or a proxy to another node.
+@filters('postgresql', sqlalchemy.exc.DBAPIError, r'.*cannot execute .* in a read-only transaction')
+# It shuts down, ended the connection, may only be read, or left Galera's primary component during a COMMIT.
+@filters(
+    'mysql',
+    sqlalchemy.exc.DBAPIError,
+    (r'.*\((?:1053|1290|1836|1927),', r'.*\(1180,.*Got error (?:5|6|107)\b.*during COMMIT'),
+)
+def _gone(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
+    raise DBConnectionError(error)
 
 
 def is_conflict(error: BaseException | None) -> bool:
@@ -51,16 +71,23 @@ def is_conflict(error: BaseException | None) -> bool:
 def retry(work: _Work) -> _Work:
     """Decorate a whole unit of work that may be run again after a conflict or a lost connection.
 
-    It is one transaction, or several of which each may be repeated.
+    It is one transaction, or several of which each may be repeated. After ``CommitLost`` it is not: see ``retry_all``.
     """
+    return repeating(work, TRANSIENT, but=CommitLost)
+
+
+def retry_all(work: _Work) -> _Work:
+    """Do as ``retry``, also after a commit of which nobody knows whether it was one: the work finds what it wrote."""
     return repeating(work, TRANSIENT)
 
 
-def repeating(work: _Work, worth: tuple[type[Exception], ...] = (DBDeadlock,)) -> _Work:
-    """Return the work as a function that repeats it, some times, after errors of these types."""
+def repeating(
+    work: _Work, worth: tuple[type[Exception], ...] = (DBDeadlock,), but: type[Exception] | tuple[()] = ()
+) -> _Work:
+    """Return the work as a function that repeats it, some times, after errors of the types ``worth``, without ``but``."""
 
     def is_worth_it(error: Exception) -> bool:
-        if not isinstance(error, worth):
+        if not isinstance(error, worth) or isinstance(error, but):
             return False
         LOG.info('A transaction was taken back, or lost its connection: %s', brief(error))
         return True

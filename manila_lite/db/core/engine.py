@@ -18,12 +18,12 @@ from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
 
 from manila_lite import trace
-from manila_lite.db.core import connection_url, idle_connections, prepared, statement_events
-from manila_lite.db.core.conflicts import TRANSIENT, filters, repeating, retry
+from manila_lite.db.core import connection_url, idle_connections, prepared, row_locks, statement_events
+from manila_lite.db.core.conflicts import TRANSIENT, CommitLost, filters, repeating, retry, retry_all
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
-__all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry']
+__all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry', 'retry_all']
 
 _Result = TypeVar('_Result')
 
@@ -125,7 +125,7 @@ class Database:
         if engine.dialect.name == 'sqlite':
             self._tune_sqlite(engine, full, size)
         elif engine.dialect.name in ('mysql', 'mariadb'):
-            _tune_mariadb(engine)
+            _tune_mariadb(engine, known['mysql_wsrep_sync_wait'])
         statement_events.observe(
             engine, traced=trace.is_on(self._conf) and self._conf.profiler.trace_sqlalchemy
         )
@@ -218,10 +218,15 @@ class Database:
         # that waited for the whole timeout tries all the same, and gets SQLite's own error.
         queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
         later: list[Callable[[], None]] = []
-        self._own.later = later
+        self._own.later, written = later, False
         try:
             with _interrupts(), engine.connect() as conn, _ended(conn), conn.begin():
                 yield conn
+                written = True
+        except oslo_db_exception.DBConnectionError as lost:
+            if not written:
+                raise
+            raise CommitLost(lost) from lost
         finally:
             self._own.later = None
             if queues:
@@ -283,13 +288,18 @@ def _with_timeout(connection: str, seconds: int) -> str:
     return url.update_query_dict({'connect_timeout': str(seconds)}).render_as_string(hide_password=False)
 
 
-def _tune_mariadb(engine: Engine) -> None:
+def _tune_mariadb(engine: Engine, sync_wait: int | None) -> None:
     @event.listens_for(engine, 'connect')
     def connected(dbapi: Any, record: Any) -> None:
         # As on PostgreSQL: reads after a lock was taken see everything that was committed before. By default they would
         # see the state of the transaction's first read.
         with dbapi.cursor() as cursor:
             cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+            cursor.execute("SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'")
+            record.info[row_locks.IS_NODE] = is_node = bool(cursor.fetchall())
+            if is_node and sync_wait is None:
+                # Reads see what was committed on any node before, as clients of several hosts expect.
+                cursor.execute('SET SESSION wsrep_sync_wait = 1')
 
     engine.dispose()  # oslo.db opened a connection before this listener existed
 

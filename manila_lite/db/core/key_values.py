@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from manila_lite import errors
-from manila_lite.db.core import limits
+from manila_lite.db.core import limits, row_locks
 from manila_lite.db.core.prepared import Among, Write
 
 
@@ -62,6 +62,7 @@ def _lock_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
     if conn.dialect.name != 'sqlite':
         [key] = table.c.owner_id.foreign_keys
         conn.execute(sa.select(key.column).where(key.column == owner_id).with_for_update(key_share=True))
+        row_locks.certify(conn, key.column.table, key.column == owner_id)
 
 
 def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[str, str]]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, states, values
 from manila_lite.db import models
-from manila_lite.db.core import key_values, paging
+from manila_lite.db.core import key_values, paging, row_locks
 from manila_lite.db.core.prepared import Among, Query, one_of
 from manila_lite.db.core.rows import found, updater
 
@@ -52,6 +52,7 @@ def lock(conn: Connection, share_id: str) -> None:
     SQLite has no row locks and needs none: its writers queue up from their first statement on.
     """
     conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id).with_for_update())
+    row_locks.certify(conn, _instances, _instances.c.share_id == share_id)
 
 
 def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row[Any]:

@@ -9,6 +9,7 @@ import datetime
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
+from manila_lite.db.core import row_locks
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import services
 
@@ -61,6 +62,7 @@ def take(
 def lock_if_owned(conn: Connection, host: str, binary: str, owner: str) -> bool:
     """Say whether the lease is the owner's, expired or not. If so, nobody can take it until the transaction ends."""
     row = sa.select(services.c.lease_owner).where(_of(host, binary)).with_for_update()
+    row_locks.certify(conn, services, _of(host, binary))
     return conn.execute(row).scalar() == owner
 
 

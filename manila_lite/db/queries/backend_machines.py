@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 
 from manila_lite.db import models
+from manila_lite.db.core import row_locks
 from manila_lite.db.core.engine import Connection, Row, insert_ignore
 
 _machines = models.backend_machines
@@ -88,6 +89,7 @@ def lock_leases(conn: Connection) -> None:
         .order_by(_services.c.id)
         .with_for_update()
     ).all()
+    row_locks.certify(conn, _services, _services.c.host.in_(known), _services.c.binary == 'manila-share')
 
 
 def set_drained(conn: Connection, backend_host: str, machine: str, drained: bool) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
+from manila_lite.db.core import row_locks
 from manila_lite.db.queries import shares
 
 _instances = models.share_instances
@@ -126,4 +127,6 @@ def lock_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, s
     query = sa.select(_instances.c.id, _instances.c.status).where(
         _instances.c.id.in_(tuple(instance_ids)), ~_instances.c.is_secondary
     )
-    return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
+    locked = dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
+    row_locks.certify(conn, _instances, _instances.c.id.in_(tuple(locked)))
+    return locked

@@ -28,7 +28,9 @@ def claim(conn: Connection, key: str, request: str, owner: str, *, seconds: floa
         'code': None,
         'body': None,
     }
-    left = sa.and_(_kept.c.request == request, _kept.c.code.is_(None), _kept.c.claimed_until < now)
+    # The owner's own: its connection broke while it claimed.
+    mine = sa.or_(_kept.c.claimed_until < now, _kept.c.claim == owner)
+    left = sa.and_(_kept.c.request == request, _kept.c.code.is_(None), mine)
     taken = conn.execute(
         _kept.update().where(_kept.c.id == key, sa.or_(_kept.c.expires_at < now, left)).values(**values)
     )

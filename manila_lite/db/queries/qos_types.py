@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
 from manila_lite.db import models
-from manila_lite.db.core import key_values, paging
+from manila_lite.db.core import key_values, paging, row_locks
 from manila_lite.db.core.rows import deleter, get_row, updater
 
 _types = models.qos_types
@@ -34,6 +34,7 @@ def get(conn: Connection, qos_type_id: str) -> Row[Any]:
 
 def get_and_lock(conn: Connection, qos_type_id: str) -> Row[Any]:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
+    row_locks.certify(conn, _types, _types.c.id == qos_type_id)
     return get_row(
         conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'QoS type', qos_type_id
     )
@@ -41,14 +42,9 @@ def get_and_lock(conn: Connection, qos_type_id: str) -> Row[Any]:
 
 def find(conn: Connection, wanted: str) -> Row[Any] | None:
     """Return the QoS type with that id, or else that name, or None. It cannot be deleted until the transaction ends."""
-    rows = {
-        row.id: row
-        for row in conn.execute(
-            sa.select(_types)
-            .where(sa.or_(_types.c.id == wanted, _types.c.name == wanted))
-            .with_for_update(read=True)
-        )
-    }
+    named = sa.or_(_types.c.id == wanted, _types.c.name == wanted)
+    row_locks.certify(conn, _types, named)
+    rows = {row.id: row for row in conn.execute(sa.select(_types).where(named).with_for_update(read=True))}
     return rows.get(wanted) or next(iter(rows.values()), None)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context
 from manila_lite.db import models
-from manila_lite.db.core import paging
+from manila_lite.db.core import paging, row_locks
 from manila_lite.db.core.rows import deleter, get_row, updater
 
 _services = models.security_services
@@ -40,13 +40,7 @@ def list_by_ids(conn: Connection, service_ids: Iterable[str]) -> list[Row[Any]]:
 
 def lock(conn: Connection, service_id: str) -> bool:
     """Lock the service against being attached or deleted until the transaction ends. Say whether it exists."""
-    return bool(
-        conn.execute(
-            _services.update()
-            .where(_services.c.id == service_id)
-            .values(name=_services.c.name, updated_at=_services.c.updated_at)
-        ).rowcount
-    )
+    return row_locks.lock(conn, _services, _services.c.id == service_id)
 
 
 _EQUAL = ('id', 'name', 'description', 'type', 'dns_ip', 'server', 'domain', 'user', 'ou', 'default_ad_site')

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context
 from manila_lite.db import models
-from manila_lite.db.core import paging
+from manila_lite.db.core import paging, row_locks
 from manila_lite.db.core.prepared import WriteEach
 from manila_lite.db.core.rows import get_row, group_rows, updater
 from manila_lite.db.queries import shares
@@ -57,12 +57,8 @@ update = updater(_snapshots)
 
 def lock(conn: Connection, group_snapshot_id: str, statuses: Iterable[str]) -> bool:
     """Lock the group snapshot's status until the transaction ends. Say whether it is one of these."""
-    return bool(
-        conn.execute(
-            _snapshots.update()
-            .where(_snapshots.c.id == group_snapshot_id, _snapshots.c.status.in_(tuple(statuses)))
-            .values(name=_snapshots.c.name, updated_at=_snapshots.c.updated_at)
-        ).rowcount
+    return row_locks.lock(
+        conn, _snapshots, _snapshots.c.id == group_snapshot_id, _snapshots.c.status.in_(tuple(statuses))
     )
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context
 from manila_lite.db import models
-from manila_lite.db.core import paging
+from manila_lite.db.core import paging, row_locks
 from manila_lite.db.core.rows import get_row, updater
 from manila_lite.db.queries import hosts, share_group_types
 
@@ -82,13 +82,7 @@ update = updater(_groups)
 
 def lock(conn: Connection, group_id: str, statuses: Iterable[str]) -> bool:
     """Lock the group's status until the transaction ends. Say whether it is one of these."""
-    return bool(
-        conn.execute(
-            _groups.update()
-            .where(_groups.c.id == group_id, _groups.c.status.in_(tuple(statuses)))
-            .values(name=_groups.c.name, updated_at=_groups.c.updated_at)
-        ).rowcount
-    )
+    return row_locks.lock(conn, _groups, _groups.c.id == group_id, _groups.c.status.in_(tuple(statuses)))
 
 
 def shares_of(conn: Connection, group_id: str) -> list[Row[Any]]:

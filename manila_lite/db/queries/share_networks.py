@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context
 from manila_lite.db import models
-from manila_lite.db.core import paging
+from manila_lite.db.core import paging, row_locks
 from manila_lite.db.core.rows import deleter, get_row, updater
 from manila_lite.db.queries import share_network_subnets
 
@@ -58,13 +58,8 @@ def lock(conn: Connection, network_id: str, statuses: Iterable[str]) -> bool:
 
     Callers that add to a network, remove from it or check whether it is in use call this first.
     """
-    # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
-    return bool(
-        conn.execute(
-            _networks.update()
-            .where(_networks.c.id == network_id, _networks.c.status.in_(tuple(statuses)))
-            .values(name=_networks.c.name, updated_at=_networks.c.updated_at)
-        ).rowcount
+    return row_locks.lock(
+        conn, _networks, _networks.c.id == network_id, _networks.c.status.in_(tuple(statuses))
     )
 
 

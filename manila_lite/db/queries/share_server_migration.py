@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
+from manila_lite.db.core import row_locks
 from manila_lite.db.core.prepared import WriteEach
 from manila_lite.db.queries import access, shares
 from manila_lite.db.queries.operations import Operation
@@ -150,6 +151,7 @@ def lock_rules(conn: Connection, server_id: str) -> None:
     conn.execute(
         sa.select(_instances.c.id).where(_instances.c.share_server_id == server_id).with_for_update()
     )
+    row_locks.certify(conn, _instances, _instances.c.share_server_id == server_id)
 
 
 def is_completing(conn: Connection, server_id: str | None) -> bool:

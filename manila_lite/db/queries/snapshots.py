@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors
 from manila_lite.db import models
-from manila_lite.db.core import key_values, paging
+from manila_lite.db.core import key_values, paging, row_locks
 from manila_lite.db.core.prepared import Query
 from manila_lite.db.core.rows import found, updater
 from manila_lite.db.queries import shares
@@ -146,13 +146,8 @@ update = updater(_snapshots)
 
 def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
     """Lock the share's status until the transaction ends. Say whether it is one of these."""
-    # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
-    return bool(
-        conn.execute(
-            _instances.update()
-            .where(_instances.c.id == instance_id, _instances.c.status.in_(tuple(statuses)))
-            .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)
-        ).rowcount
+    return row_locks.lock(
+        conn, _instances, _instances.c.id == instance_id, _instances.c.status.in_(tuple(statuses))
     )
 
 

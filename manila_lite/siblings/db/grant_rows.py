@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
+from manila_lite.db.core import row_locks
 from manila_lite.db.core.engine import Connection, insert_ignore
 
 #: Seconds until a target whose grant is being released is tried again.
@@ -72,6 +73,7 @@ def claim(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> 
     :raises errors.Again: the grant is being released.
     """
     _insert(conn, grants, target, releasing=False, **values)
+    row_locks.certify(conn, grants, *_for(grants, target))
     row = conn.execute(sa.select(grants).where(*_for(grants, target)).with_for_update()).first()
     if row is None or row.releasing:
         raise errors.Again(_SOON, f'Access of {target.to} to share {target.share_id} is being removed.')
@@ -128,6 +130,7 @@ def update(conn: Connection, grants: sa.Table, grant_id: str, *, releasing: bool
 
 def begin_release(conn: Connection, grants: sa.Table, grant_id: str, users: Users) -> Any:
     """Begin to release the grant, and return it; return None if it is gone or in use."""
+    row_locks.certify(conn, grants, grants.c.id == grant_id)
     row = conn.execute(sa.select(grants).where(grants.c.id == grant_id).with_for_update()).first()
     if row is None or (not row.releasing and users(conn, grant_id)):
         return None

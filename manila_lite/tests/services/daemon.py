@@ -178,8 +178,8 @@ class Daemon(fixtures.Fixture):
         """Return environment variables of the server."""
         return {}
 
-    def run(self, *command: str) -> None:
-        """Run a program to its end as the server's user.
+    def run(self, *command: str) -> str:
+        """Run a program to its end as the server's user. Return what it said on standard error.
 
         :raises Broken: it failed.
         """
@@ -196,6 +196,7 @@ class Daemon(fixtures.Fixture):
         )
         if done.returncode:
             raise Broken(f'{command[0]}: exit {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}')
+        return done.stderr
 
     def write(self, name: str, text: str) -> Path:
         """Return the path of a new file that only the server's user can read."""

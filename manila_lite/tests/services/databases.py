@@ -2,13 +2,15 @@
 """PostgreSQL and MariaDB on loopback, for tests: commits are quick, since nothing survives a power cut."""
 
 import signal
+from typing import Any
 
 import psycopg2
 import pymysql
 
 from manila_lite.tests.services.daemon import Daemon, program
 
-_POSTGRESQL_PLACES = ':'.join(f'/usr/lib/postgresql/{version}/bin' for version in range(20, 12, -1))
+#: Where Debian keeps PostgreSQL's programs.
+PLACES = ':'.join(f'/usr/lib/postgresql/{version}/bin' for version in range(20, 12, -1))
 
 
 class PostgreSQL(Daemon):
@@ -32,8 +34,8 @@ class PostgreSQL(Daemon):
 
     def need(self) -> None:
         """Find ``initdb`` and ``postgres``."""
-        self._initdb = program('initdb', _POSTGRESQL_PLACES)
-        self._postgres = program('postgres', _POSTGRESQL_PLACES)
+        self._initdb = program('initdb', PLACES)
+        self._postgres = program('postgres', PLACES)
 
     def prepare(self) -> None:
         """Make a cluster."""
@@ -100,10 +102,11 @@ class MariaDB(Daemon):
 
     def prepare(self) -> None:
         """Make a data directory."""
-        self._init = self.write(
-            'init.sql',
+        users = self.write(
+            'users.sql',
             (
-                f"CREATE USER IF NOT EXISTS tests@'127.0.0.1' IDENTIFIED BY '{self.password}';\n"
+                'FLUSH PRIVILEGES;\n'
+                f"CREATE USER tests@'127.0.0.1' IDENTIFIED BY '{self.password}';\n"
                 "GRANT ALL ON *.* TO tests@'127.0.0.1' WITH GRANT OPTION;\n"
             ),
         )
@@ -111,6 +114,7 @@ class MariaDB(Daemon):
             self._install,
             '--no-defaults',
             f'--datadir={self.home}/data',
+            f'--extra-file={users}',
             '--skip-test-db',
             '--skip-log-bin',
             '--auth-root-authentication-method=socket',
@@ -126,7 +130,6 @@ class MariaDB(Daemon):
             f'--socket={self.home}/socket',
             f'--pid-file={self.home}/pid',
             f'--tmpdir={self.home}',
-            f'--init-file={self._init}',
             f'--port={self.ports["port"]}',
             *(f'--{setting}' for setting in self._SETTINGS),
         ]
@@ -134,16 +137,20 @@ class MariaDB(Daemon):
     def answers(self) -> bool:
         """Say whether a client can log in."""
         try:
-            pymysql.connect(
-                host='127.0.0.1',
-                port=self.ports['port'],
-                user='tests',
-                password=self.password,
-                connect_timeout=5,
-            ).close()
+            pymysql.connect(**self.login()).close()
         except pymysql.MySQLError:
             return False
         return True
+
+    def login(self) -> dict[str, Any]:
+        """Return the arguments of a connection."""
+        return {
+            'host': '127.0.0.1',
+            'port': self.ports['port'],
+            'user': 'tests',
+            'password': self.password,
+            'connect_timeout': 5,
+        }
 
     @property
     def url(self) -> str:

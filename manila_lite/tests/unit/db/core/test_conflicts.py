@@ -21,6 +21,17 @@ _SAID = (
     ('postgresql', 'could not serialize access due to read/write dependencies among transactions'),
     ('postgresql', 'canceling statement due to lock timeout'),
     ('sqlite', 'database is locked'),
+    ('postgresql', 'canceling statement due to conflict with recovery'),
+)
+#: What they say if another server of the same database has to be asked.
+_ELSEWHERE = (
+    ('mysql', "(1047, 'WSREP has not yet prepared node for application use')"),
+    ('mysql', '(1180, \'Got error 6 "No such device or address" during COMMIT\')'),
+    ('mysql', "(1290, 'The MariaDB server is running with the --read-only option')"),
+    ('mysql', "(1927, 'Connection was killed')"),
+    ('mysql', "(1053, 'Server shutdown in progress')"),
+    ('mysql', "(2013, 'Lost connection to MySQL server during query')"),
+    ('postgresql', 'cannot execute INSERT in a read-only transaction'),
 )
 
 
@@ -57,6 +68,17 @@ class TestConflicts(testtools.TestCase):
     def test_49_8_all_relatives_of_a_deadlock_are_known(self):
         for database, said in _SAID:
             self.assertIsInstance(exc_filters.handler(Seen(database, said)), exception.DBDeadlock)
+
+    def test_53_server_that_cannot_write_is_left_for_another(self):
+        for database, said in _ELSEWHERE:
+            seen = Seen(database, said)
+            self.assertIsInstance(exc_filters.handler(seen), exception.DBConnectionError, said)
+            self.assertTrue(seen.is_disconnect)  # the pool gives the connection up
+
+    def test_53_commit_in_doubt_is_repeated_only_by_who_finds_what_it_wrote(self):
+        lost = conflicts.CommitLost(None)
+        self.assertRaises(conflicts.CommitLost, conflicts.retry(self.fail(lost)))
+        self.assertEqual('done', conflicts.retry_all(self.fail(lost))())
 
     def test_conflict_is_repeated(self):
         self.assertEqual(

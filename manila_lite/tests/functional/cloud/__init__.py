@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Databases of clouds: a Galera cluster, and PostgreSQL with a standby."""
