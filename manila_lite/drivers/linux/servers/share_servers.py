@@ -4,6 +4,7 @@
 import contextlib
 import shutil
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from manila_lite.host.commands import CommandFailed
 from manila_lite.host.ids import SAFE_ID
 
 LOG = log.getLogger(__name__)
+#: Seconds after the start in which all servers are ensured, and until a step tries again at one that is not yet.
+_ENSURED_WITHIN, _LATER = 300.0, 1.0
 
 
 class ShareServers:
@@ -46,20 +49,30 @@ class ShareServers:
         self._running: dict[str, ProtocolServers] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
+        self._ensured_by = 0.0  # until then a server that does not run may just not be ensured yet
 
     # Present state ----------------------------------------------------------------------------
 
     def protocol_server(self, server_id: str, proto: str = 'NFS') -> ProtocolServer:
         """Return the server for a protocol on a running share server.
 
-        :raises errors.Final: the server does not run, or does not serve the protocol.
+        :raises errors.Again: the server is yet to be ensured. errors.Final: it does not run, or does not serve the protocol.
         """
         self._must_be_here(server_id)
         try:
             protocol_servers = self._running[server_id]
         except KeyError:
-            raise errors.Final(f'Share server {server_id} does not run on this backend.') from None
+            raise self._absence(server_id) from None
         return protocol_servers.of(proto)
+
+    def _absence(self, server_id: str) -> errors.ManilaLiteError:
+        """Return the error of a server that does not run. After a reboot or a takeover those here are ensured one after the
+        other, while other work goes on already.
+        """
+        folder = self.folder(server_id)
+        if time.monotonic() < self._ensured_by and folder.is_dir() and not notes.of(folder):
+            return errors.Again(_LATER, f'Share server {server_id} does not run yet.')
+        return errors.Final(f'Share server {server_id} does not run on this backend.')
 
     def protocol_servers(self) -> list[ProtocolServers]:
         """Return the protocol servers of all running share servers."""
@@ -114,6 +127,7 @@ class ShareServers:
 
     def adopt(self) -> None:
         """Start file servers for the share servers that still have their networks; the others wait for ``ensure``."""
+        self._ensured_by = time.monotonic() + _ENSURED_WITHIN
         for folder in self.folders():
             with self._lock(folder.name):
                 if self._namespace(folder.name).is_there and not notes.of(folder) and not fencing.by(folder):

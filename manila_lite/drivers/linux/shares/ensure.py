@@ -56,7 +56,7 @@ class Ensuring(ShareService):
         for group in _by_protocol_server(targets):
             try:
                 results |= self._inspect_group(group)
-            except (errors.Final, CommandFailed, OSError) as bad:
+            except (errors.Final, errors.Again, CommandFailed, OSError) as bad:
                 LOG.error('%s shares cannot be inspected: %s', len(group), bad)
         return results
 
@@ -123,7 +123,7 @@ class Ensuring(ShareService):
             }
             common += protocol_server.ensure()
             seen = protocol_server.server.exports.inspect([target.share.id for target in targets])
-        except errors.Final as bad:
+        except (errors.Final, errors.Again) as bad:  # servers were ensured before: this one could not be
             return {target.share.id: values.EnsureResult(error=str(bad)) for target in targets}
         except (CommandFailed, OSError) as bad:
             LOG.error('%s shares are not served: %s', len(targets), bad)

@@ -77,6 +77,10 @@ class Families(server_base.ServerTest):
         self.assertFalse([name for name in self.machine.traces() if name.startswith('manila-')])
         type(self).driver = self.machine.driver()
         self.driver.setup()
+        # Work that begins before its server was ensured is done later; a server that was never here is another matter.
+        self.assertRaises(errors.Again, self.driver.update_access, share, rules)
+        elsewhere = dataclasses.replace(share, server=dataclasses.replace(self.server, id='elsewhere'))
+        self.assertRaises(errors.Final, self.driver.update_access, elsewhere, rules)
         self.assertIsNone(self.driver.ensure_servers([self.server])[self.server.id].error)
         self.assertIsNone(self.driver.ensure_shares([values.EnsureTarget(share, rules)])[share.id].error)
         self.assertEqual('before', self.works('one6', SIX, share, 'read', 'f'))
