@@ -212,6 +212,16 @@ class Daemons(Case):
     def test_daemons_end_if_the_tests_are_killed(self):
         self.env['KILLED'] = 'yes'
         self.assertEqual({'A.test': 'inprogress'}, statuses(self.run_tests(_DAEMONS)[0]))
+        # A developer runs one module, and cuts it off.
+        subprocess.run(
+            [sys.executable, '-m', 'testtools.run', 'small.test_it'],
+            cwd=self.place,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=waiting.LIMIT,
+        )
 
 
 _SKIPS = """
@@ -271,7 +281,7 @@ class All(Case):
         script = """if True:
             import sys, unittest
             from manila_lite.tests import limits
-            found = unittest.TestLoader().discover(sys.argv[1], 'test_truth.py', sys.argv[2])
+            found = unittest.TestLoader().discover(sys.argv[1], 'test_order.py', sys.argv[2])
             suites = [found]
             for suite in suites:
                 if not isinstance(suite, limits.Suite):
