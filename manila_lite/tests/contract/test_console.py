@@ -28,12 +28,13 @@ _INSIDE = re.compile(r'\$\{[^{}]*\}')
 #: Text between two tags, or in an attribute that users read or hear.
 _WORDS = re.compile(r'>[^<>`$]*[A-Za-z]{2,}[^<>`$]*<|(?:aria-label|title|placeholder|alt)="[^"$]*[A-Za-z]')
 #: Paths of calls, with ${...} for ids.
-_CALL = re.compile(r"(?<![.\w])(get|put|remove|create|post|list|act)\((?:'([^']+)'|`([^`]+)`)")
+_CALL = re.compile(r"(?<![.\w])(get|put|remove|erase|create|post|list|act)\((?:'([^']+)'|`([^`]+)`)")
 _METHODS = {
     'get': 'GET',
     'list': 'GET',
     'put': 'PUT',
     'remove': 'DELETE',
+    'erase': 'DELETE',
     'create': 'POST',
     'post': 'POST',
     'act': 'POST',

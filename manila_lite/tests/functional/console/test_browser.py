@@ -76,7 +76,7 @@ class ShareTest(base.ConsoleTest):
         self.press('Take a snapshot')
         self.write('Name', 'monday', '//dialog')
         self.press('Create', '//dialog')
-        self.see("//tr[.//bdi[.='monday']]//span[normalize-space()='available']")
+        self.see("//li[.//bdi[.='monday']]//span[normalize-space()='available']")
         self.press('Resize')
         self.write('New size in GiB', '3', '//dialog')
         self.press('Resize', '//dialog')

@@ -16,7 +16,7 @@ class SchedulesTest(base.ConsoleTest):
         self.press('Create a schedule')
         self.write('Name', 'nightly', '//dialog')
         self.write('Time zone', 'UTC', '//dialog')
-        self.until(lambda: len(self.all('//dialog//ol/li')) == 5, lambda: self.text)
+        self.until(lambda: len(self.all('//dialog//ol[not(ancestor::details)]/li')) == 5, lambda: self.text)
         self.see("//dialog//p[contains(., 'copies of each share')]")
         self.assert_accessible('a new schedule')
         self.choose('When', 'At other times', '//dialog')
@@ -49,8 +49,8 @@ class SchedulesTest(base.ConsoleTest):
         body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'docs'}}
         share_id = self.lite.ok('POST', '/shares', body)['share']['id']
         for name, which, label, act in (
-            ('one', 'One share', 'Share', lambda: self.choose('Share', 'docs', '//dialog')),
-            ('tagged', 'Shares with metadata', 'Metadata, as key=value', None),
+            ('one', 'Some shares', 'Shares', lambda: self.choose('Shares', 'docs', '//dialog')),
+            ('tagged', 'Shares with metadata', 'Metadata, a key = value in each line', None),
         ):
             self.open('schedules', 'Schedules')
             self.press('Create a schedule')
@@ -62,6 +62,59 @@ class SchedulesTest(base.ConsoleTest):
         found = {one['name']: (one['share_ids'], one['share_metadata']) for one in self.made()}
         self.assertEqual({'one': ([share_id], None), 'tagged': (None, {'team': 'blue'})}, found)
         self.see("//tr[.//bdi[.='one']]//a[.='docs']")
+        self.assert_quiet()
+
+    def test_schedule_is_edited_with_the_keyboard_and_only_what_changed_is_sent(self):
+        from selenium.webdriver.common.keys import Keys
+
+        made = {
+            'name': 'tidy', 'cron': '30 2 * * 1-5', 'time_zone': 'UTC', 'keep': {'day': 3}, 'jitter': 60, 'missed': 'skip',
+            'name_prefix': 'old', 'share_metadata': {'team': 'blue', 'tier': 'gold'},
+            'share_type_id': self.lite.ok('GET', '/types')['share_types'][0]['id'],
+        }  # fmt: skip
+        before = self.lite.ok('POST', '/schedules', {'schedule': made})['schedule']
+        self.open('schedules', 'Schedules')
+        self.see("//tr[.//bdi[.='tidy']]")
+        self.reach('Edit: tidy')
+        self.keys(Keys.ENTER)
+        self.see("//dialog//h2[contains(., 'tidy')]")
+        for label, value in (
+            ('Times, as cron has them', '30 2 * * 1-5'),
+            ('Time zone', 'UTC'),
+            ('Days', '3'),
+            ('Weeks', ''),
+            ('Jitter in seconds', '60'),
+            ('Names begin with', 'old'),
+        ):
+            self.assertEqual(value, self.field(label, '//dialog').get_attribute('value'), label)
+        self.until(lambda: len(self.all('//dialog//ol[not(ancestor::details)]/li')) == 5, lambda: self.text)
+        self.write('Time zone', 'Europe/Berlin', '//dialog')
+        self.write('Weeks', '2', '//dialog')
+        self.choose('A run that was missed', 'is done once, late', '//dialog')
+        self.field('Paused', '//dialog').send_keys(Keys.SPACE)
+        self.see("//dialog//summary[contains(., 'copies of each share')]").click()
+        self.until(lambda: len(self.all('//dialog//details//li')) >= 4, lambda: self.text)
+        self.assert_accessible('a schedule that is edited')
+        self.narrow()
+        self.assert_fits('a schedule that is edited')
+        self.field('Names begin with', '//dialog').send_keys(Keys.ENTER)
+        self.see("//tr[.//bdi[.='tidy']]//span[normalize-space()='disabled']")
+        [after] = self.made()
+        changed = {name for name in after if after[name] != before[name]}
+        self.assertEqual({'time_zone', 'keep', 'missed', 'paused', 'next_run_at', 'updated_at'}, changed)
+        self.assertEqual(
+            ('Europe/Berlin', {'day': 3, 'week': 2}, 'once', True),
+            tuple(after[name] for name in ('time_zone', 'keep', 'missed', 'paused')),
+        )
+        self.press('Edit: tidy')
+        self.choose('Of', 'All shares of the project', '//dialog')
+        self.choose('When', 'Each hour', '//dialog')
+        self.press('Save', '//dialog')
+        self.see("//tr[.//bdi[.='tidy']][.//code='0 * * * *']")
+        [after] = self.made()
+        self.assertEqual(
+            [None] * 3, [after[name] for name in ('share_ids', 'share_type_id', 'share_metadata')]
+        )
         self.assert_quiet()
 
     def test_readers_are_offered_no_change(self):

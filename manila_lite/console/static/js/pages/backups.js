@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backups of shares.
-import {html, useState} from '../html.js';
-import {act, allProjects, create, id as quoted, list, remove} from '../api.js';
+import {html} from '../html.js';
+import {act, allProjects, create, id as quoted, list} from '../api.js';
 import {gib} from '../format.js';
 import {isOf, useLoad} from '../load.js';
 import {canChange} from '../offers.js';
-import {Empty, Loaded, Name, Status, Time, Title, named} from '../parts/basics.js';
-import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Empty, Loaded, Title, button, named} from '../parts/basics.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Choice, Text, useFields} from '../parts/form.js';
-import {Ref} from '../parts/ref.js';
+import {CREATED, NAME, SHARE, STATUS, actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.backups;
 const COLUMNS = [
-  {key: 'name', head: S.table.name, cell: (row) => html`<${Name} row=${row} />`},
-  {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />`},
+  NAME, STATUS,
   {key: 'progress', head: S.table.progress, class: 'wide', cell: ({status, progress, restore_progress: restored}) => {
     const percent = Number.parseInt(status === 'restoring' ? restored : progress, 10);
     return ['creating', 'restoring'].includes(status) ? html`<progress max="100" value=${Number.isNaN(percent) ? undefined : percent}
       aria-label=${S.table.progress}></progress>` : S.none;
   }},
   {key: 'size', head: S.table.size, class: 'number wide', cell: (row) => gib(row.size)},
-  {key: 'share', head: T.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`},
-  {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
+  SHARE, CREATED,
 ];
 
 // `only`: the share, if it is chosen already.
@@ -40,29 +38,21 @@ function Create({only, onClose}) {
     <${Text} label=${S.table.name} ...${field('name')} maxlength="255" /><//>`;
 }
 
+// The question before one is restored.
+export const restoration = (row) => ({title: T.restoreTitle(named(row)), text: T.restoreText, submit: T.restore,
+  act: () => act(`share-backups/${quoted(row.id)}`, 'restore')});
+
 // `share`: the one whose backups are shown; default: all.
 export function BackupList({share}) {
-  const [creating, make] = useState(false);
-  const [ask, confirm] = useConfirm();
   const query = share ? {share_id: share.id, all_tenants: 1} : allProjects();
   const found = useLoad(() => list('share-backups/detail', 'share_backups', query), [share?.id], isOf('share_backup'));
-  const erase = (row) => ask(deletion(T.what, named(row), async () => {
-    await remove(`share-backups/${quoted(row.id)}`);
-    found.reload();
-  }));
-  const restore = (row) => ask({title: T.restoreTitle(named(row)), text: T.restoreText, submit: T.restore, act: async () => {
-    await act(`share-backups/${quoted(row.id)}`, 'restore');
-    found.reload();
-  }});
-  const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
-    aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
-  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
+  const [creating, make, close] = useOpened(found.reload);
+  const [ask, confirm, remove] = useConfirm(found.reload);
+  const erase = (row) => remove(`share-backups/${quoted(row.id)}`, T.what, named(row));
+  const restore = (row) => ask(restoration(row));
+  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), actions((row) => html`
     ${may('share_backup:restore') && row.status === 'available' && button(T.restore, row, restore)}
-    ${may('share_backup:delete') && /^(available|error|error_deleting)$/.test(row.status) && button(S.action.delete, row, erase)}</div>`}];
-  const close = () => {
-    make(false);
-    found.reload();
-  };
+    ${may('share_backup:delete') && /^(available|error|error_deleting)$/.test(row.status) && button(S.action.delete, row, erase)}`)];
   return html`${may('share_backup:create') && (!share || canChange(share)) && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
       onClick=${() => make(true)}>${T.create}</button></div>`}
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}

@@ -4,7 +4,7 @@ import {html, useState} from '../html.js';
 import {get, post} from '../api.js';
 import {duration} from '../format.js';
 import {useLoad} from '../load.js';
-import {Loaded, Own, Prose, Status, Title} from '../parts/basics.js';
+import {Loaded, Own, Prose, Status, Title, button} from '../parts/basics.js';
 import {useConfirm} from '../parts/dialog.js';
 import {Check} from '../parts/form.js';
 import {Requests} from '../parts/requests.js';
@@ -37,13 +37,12 @@ function Why({row}) {
 export function Findings() {
   const [all, showAll] = useState(false);
   const [said, say] = useState('');
-  const [ask, confirm] = useConfirm();
   const found = useLoad(async () => (await get('findings', {limit: OF_TEXTS, ...(all ? {} : {wrong: true})})).findings, [all],
     () => false, OFTEN);
+  const [ask, confirm] = useConfirm(found.reload);
   const mend = (row) => ask({title: T.mendTitle(row.what, row.id), text: T.mendText, submit: T.mend, act: async () => {
     const {mended} = await post('findings/mend', {what: row.what, id: row.id, state: row.state});
     say(T.mended(row.what, row.id, mended));
-    found.reload();
     setTimeout(found.reload, LOOK_AGAIN);
   }});
   const columns = [
@@ -53,7 +52,7 @@ export function Findings() {
     {key: 'age', head: T.age, class: 'wide', cell: ({age}) => (age === null ? S.none : duration(age))},
     {key: 'project', head: S.table.project, class: 'wider', cell: (row) => html`<${Own} text=${row.project_id ?? S.none} />`},
     {key: 'actions', head: S.table.actions, cell: (row) => (row.mendable && row.wrong && may('finding:mend')
-      ? html`<button type="button" onClick=${() => mend(row)} aria-label=${S.action.ofThis(T.mend, `${row.what} ${row.id}`)}>${T.mend}</button>`
+      ? button(T.mend, row, mend, `${row.what} ${row.id}`)
       : row.wrong ? T.byHand : T.underWay)},
   ];
   return html`<${Title}>${T.title}<//><p>${T.text}</p>

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share groups and their snapshots.
-import {html, useState} from '../html.js';
-import {allProjects, create, get, id as quoted, list, remove, unlessForbidden} from '../api.js';
+import {html} from '../html.js';
+import {allProjects, create, get, id as quoted, list, unlessForbidden} from '../api.js';
 import {hasServers} from '../offers.js';
 import {isOf, useLoad} from '../load.js';
-import {Empty, Loaded, Name, Section, Status, Time, Title, named} from '../parts/basics.js';
-import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Empty, Loaded, Section, Title, button, named} from '../parts/basics.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Area, Choice, Text, useFields} from '../parts/form.js';
+import {CREATED, NAME, STATUS, actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.groups;
-const COLUMNS = [
-  {key: 'name', head: S.table.name, cell: (row) => html`<${Name} row=${row} />`},
-  {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />`},
-  {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
-];
+const COLUMNS = [NAME, STATUS, CREATED];
 
 function Create({data, onClose}) {
   const {values, field} = useFields({name: '', description: '', share_group_type_id: data.groupTypes[0]?.id, share_network_id: ''});
@@ -50,25 +47,15 @@ async function load() {
 }
 
 export function Groups() {
-  const [dialog, open] = useState(null);
-  const [ask, confirm] = useConfirm();
   const found = useLoad(load, [], isOf('share_group', 'share_group_snapshot'));
-  const erase = (path, what) => (row) => ask(deletion(what, named(row), async () => {
-    await remove(`${path}/${quoted(row.id)}`);
-    found.reload();
-  }));
-  const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
-    aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
-  const actions = (...buttons) => ({key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-    ${buttons.map(([label, rule, act]) => may(rule) && button(label, row, act))}</div>`});
-  const ofGroups = [...COLUMNS, actions([T.snapshot, 'share_group_snapshot:create', (group) => open({group})],
-    [S.action.delete, 'share_group:delete', erase('share-groups', T.what)])];
-  const ofSnapshots = [...COLUMNS, actions([S.action.delete, 'share_group_snapshot:delete',
-    erase('share-group-snapshots', T.snapshotWhat)])];
-  const close = () => {
-    open(null);
-    found.reload();
-  };
+  const [dialog, open, close] = useOpened(found.reload);
+  const [, confirm, remove] = useConfirm(found.reload);
+  const deleting = (path, what) => (row) => remove(`${path}/${quoted(row.id)}`, what, named(row));
+  const offers = (...buttons) => actions((row) => buttons.map(([label, rule, act]) => may(rule) && button(label, row, act)));
+  const ofGroups = [...COLUMNS, offers([T.snapshot, 'share_group_snapshot:create', (group) => open({group})],
+    [S.action.delete, 'share_group:delete', deleting('share-groups', T.what)])];
+  const ofSnapshots = [...COLUMNS, offers([S.action.delete, 'share_group_snapshot:delete',
+    deleting('share-group-snapshots', T.snapshotWhat)])];
   return html`<${Title} actions=${may('share_group:create') && found.value && html`<button type="button" class="main"
       onClick=${() => open({})}>${T.create}</button>`}>${T.title}<//>
     <${Loaded} from=${found}>${(data) => html`

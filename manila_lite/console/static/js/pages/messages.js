@@ -3,7 +3,7 @@
 import {html} from '../html.js';
 import {id as quoted, list, remove} from '../api.js';
 import {isAbout, isEvent, useLoad} from '../load.js';
-import {Loaded, Prose, Time, Title, useAct} from '../parts/basics.js';
+import {Loaded, Prose, Time, Title, button, useAct} from '../parts/basics.js';
 import {Ref} from '../parts/ref.js';
 import {OF_TEXTS, Table} from '../parts/table.js';
 import {may} from '../session.js';
@@ -14,11 +14,8 @@ const about = ({resource_type: type, resource_id: id}) => html`<${Ref} type=${(t
 export function MessageList({resource}) {
   const found = useLoad(() => list('messages', 'messages', {resource_id: resource}), [resource],
     resource ? isAbout(resource) : isEvent('status', 'operation'));
-  const [run, problem] = useAct();
-  const dismiss = (message) => run(async () => {
-    await remove(`messages/${quoted(message.id)}`);
-    found.reload();
-  });
+  const [run, problem] = useAct(found.reload);
+  const dismiss = ({id}) => run(() => remove(`messages/${quoted(id)}`));
   const columns = [
     {key: 'text', head: S.messages.text, class: 'long', cell: (row) => html`<bdi><${Prose} text=${row.user_message} /></bdi>`},
     ...(resource ? [] : [{key: 'about', head: S.messages.about, class: 'wide', cell: about}]),

@@ -3,7 +3,7 @@
 import {html} from '../html.js';
 import {act, get, id as quoted} from '../api.js';
 import {isEvent, useLoad} from '../load.js';
-import {Empty, Loaded, Status, Title} from '../parts/basics.js';
+import {Empty, Loaded, Status, Title, button} from '../parts/basics.js';
 import {useConfirm} from '../parts/dialog.js';
 import {Curve, Progress, kindOf, useSpeed} from '../parts/operation.js';
 import {link} from '../router.js';
@@ -56,8 +56,7 @@ function Migration({operation, ends, ask}) {
     <p>${kindOf(operation)}</p><${Progress} operation=${operation} /><${Curve} speeds=${speeds} />
     <div class="actions">${READY.includes(ends.task) && may(`${RULES[operation.kind]}complete`) && html`<button type="button" class="main" onClick=${complete}
       aria-label=${S.action.ofThis(T.complete, name)}>${T.complete}</button>`}
-      ${may(`${RULES[operation.kind]}cancel`) && html`<button type="button" onClick=${cancel}
-        aria-label=${S.action.ofThis(T.cancel, name)}>${T.cancel}</button>`}</div></li>`;
+      ${may(`${RULES[operation.kind]}cancel`) && button(T.cancel, operation, cancel, name)}</div></li>`;
 }
 
 export function Migrations() {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share networks, with their subnets drawn.
-import {html, useState} from '../html.js';
-import {allProjects, create, id as quoted, list, remove} from '../api.js';
+import {html} from '../html.js';
+import {allProjects, create, id as quoted, list} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Empty, Loaded, Name, Own, Problem, Status, Title, named} from '../parts/basics.js';
-import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Empty, Loaded, Name, Own, Problem, Status, Title, button, named} from '../parts/basics.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Area, Text, useFields} from '../parts/form.js';
 import {Subnets, places} from '../parts/subnets.js';
+import {actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {may} from '../session.js';
 import {S} from '../strings.js';
@@ -36,31 +37,23 @@ function AddSubnet({network, onClose}) {
     <${Place} field=${field} /><//>`;
 }
 
-function Network({network, ask, add, reload}) {
+function Network({network, erase, add}) {
   const subnets = network.share_network_subnets ?? [];
   const name = named(network);
-  const erase = () => ask(deletion(T.what, name, async () => {
-    await remove(`share-networks/${quoted(network.id)}`);
-    reload();
-  }));
-  const eraseSubnet = (subnet) => ask(deletion(T.subnetWhat, places(subnet), async () => {
-    await remove(`share-networks/${quoted(network.id)}/subnets/${quoted(subnet.id)}`);
-    reload();
-  }));
+  const path = `share-networks/${quoted(network.id)}`;
+  const eraseSubnet = (subnet) => erase(`${path}/subnets/${quoted(subnet.id)}`, T.subnetWhat, places(subnet));
   const columns = [
     {key: 'cidr', head: T.cidr, cell: (row) => html`<${Own} text=${places(row)} />`},
     {key: 'gateway', head: T.gateway, class: 'wide', cell: (row) => row.gateway ?? S.none},
     {key: 'kind', head: T.kind, class: 'wide', cell: (row) => row.network_type ?? S.none},
     {key: 'segment', head: T.segment, class: 'wide', cell: (row) => row.segmentation_id ?? S.none},
     {key: 'zone', head: S.table.zone, cell: (row) => row.availability_zone ?? T.default},
-    {key: 'actions', head: S.table.actions, cell: (row) => may('share_network_subnet:delete') && html`<button type="button"
-      onClick=${() => eraseSubnet(row)} aria-label=${S.action.ofThis(S.action.delete, `${places(row)} ${name}`)}>${S.action.delete}</button>`},
+    actions((row) => may('share_network_subnet:delete') && button(S.action.delete, row, eraseSubnet, `${places(row)} ${name}`)),
   ];
   return html`<section class="card"><div class="title"><h2><${Name} row=${network} /> <${Status} of=${network.status} /></h2>
       <div class="actions">
-      ${may('share_network_subnet:create') && html`<button type="button" onClick=${() => add(network)}
-        aria-label=${S.action.ofThis(T.addSubnet, name)}>${T.addSubnet}</button>`}
-      ${may('share_network:delete') && html`<button type="button" class="danger" onClick=${erase}
+      ${may('share_network_subnet:create') && button(T.addSubnet, network, add)}
+      ${may('share_network:delete') && html`<button type="button" class="danger" onClick=${() => erase(path, T.what, name)}
         aria-label=${S.action.ofThis(S.action.delete, name)}>${S.action.delete}</button>`}</div></div>
     ${network.description && html`<p><${Own} text=${network.description} /></p>`}
     <${Subnets} name=${name} subnets=${subnets} />
@@ -69,17 +62,13 @@ function Network({network, ask, add, reload}) {
 }
 
 export function Networks() {
-  const [dialog, open] = useState(null);
-  const [ask, confirm] = useConfirm();
   const found = useLoad(() => list('share-networks/detail', 'share_networks', allProjects()), [], isOf('share_network'));
-  const close = () => {
-    open(null);
-    found.reload();
-  };
+  const [dialog, open, close] = useOpened(found.reload);
+  const [, confirm, erase] = useConfirm(found.reload);
   const start = (kind) => may('share_network:create') && html`<button type="button" class=${kind} onClick=${() => open({})}>${T.create}</button>`;
   return html`<${Title} actions=${start('main')}>${T.title}<//>
     <${Loaded} from=${found}>${(rows) => (rows.length === 0 ? html`<${Empty} text=${T.none} next=${T.first}>${start('')}<//>`
-      : rows.map((network) => html`<${Network} key=${network.id} ...${{network, ask, reload: found.reload}}
+      : rows.map((network) => html`<${Network} key=${network.id} ...${{network, erase}}
         add=${(one) => open({network: one})} />`))}<//>
     ${dialog && (dialog.network ? html`<${AddSubnet} network=${dialog.network} onClose=${close} />`
       : html`<${Create} onClose=${close} />`)}${confirm}`;

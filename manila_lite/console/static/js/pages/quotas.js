@@ -6,7 +6,7 @@ import {useCalm} from '../calm.js';
 import {isEvent, useLoad} from '../load.js';
 import {Loaded, Title} from '../parts/basics.js';
 import {Bar} from '../parts/bars.js';
-import {FormDialog, useConfirm} from '../parts/dialog.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Text, Whole, useFields} from '../parts/form.js';
 import {may, session} from '../session.js';
 import {S} from '../strings.js';
@@ -47,17 +47,10 @@ function Change({project, set, onClose}) {
 }
 
 function OfProject({project}) {
-  const [changing, change] = useState(false);
-  const [ask, confirm] = useConfirm();
   const found = useQuotas(project);
-  const reset = () => ask({title: T.resetTitle(project), text: T.resetText, submit: T.reset, act: async () => {
-    await remove(`quota-sets/${quoted(project)}`);
-    found.reload();
-  }});
-  const close = () => {
-    change(false);
-    found.reload();
-  };
+  const [changing, change, close] = useOpened(found.reload);
+  const [ask, confirm] = useConfirm(found.reload);
+  const reset = () => ask({title: T.resetTitle(project), text: T.resetText, submit: T.reset, act: () => remove(`quota-sets/${quoted(project)}`)});
   return html`<${Loaded} from=${found}>${(set) => html`<div class="actions"><button type="button" onClick=${() => change(true)}>${T.change}</button>
       ${may('quota_set:delete') && html`<button type="button" onClick=${reset}>${T.reset}</button>`}</div><${Bars} set=${set} />
     ${changing && html`<${Change} ...${{project, set}} onClose=${close} />`}`}<//>${confirm}`;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replicas of shares.
-import {html, useState} from '../html.js';
-import {act, create, get, id as quoted, list, remove} from '../api.js';
+import {html} from '../html.js';
+import {act, create, get, id as quoted, list} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Empty, Loaded, Status, Time, Title, named, useAct} from '../parts/basics.js';
-import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Empty, Loaded, Status, Title, button, named, useAct} from '../parts/basics.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Choice, useFields} from '../parts/form.js';
-import {Ref} from '../parts/ref.js';
+import {CREATED, SHARE, STATUS, actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {may} from '../session.js';
 import {S} from '../strings.js';
@@ -15,12 +15,11 @@ const T = S.replicas;
 const short = (row) => row.id.slice(0, 8);
 const COLUMNS = [
   {key: 'id', head: S.table.id, cell: (row) => html`<code title=${row.id}>${short(row)}</code>`},
-  {key: 'share', head: T.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`},
-  {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />`},
+  SHARE, STATUS,
   {key: 'state', head: T.state, cell: (row) => html`<${Status} of=${row.replica_state} />`},
   {key: 'zone', head: S.table.zone, class: 'wide', cell: (row) => row.availability_zone ?? S.none},
   {key: 'host', head: S.table.host, class: 'wider', cell: (row) => row.host ?? S.none},
-  {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
+  CREATED,
 ];
 
 async function load(only) {
@@ -44,32 +43,18 @@ function Create({only, onClose}) {
 
 // `share`: the one whose replicas are shown; default: all.
 export function ReplicaList({share}) {
-  const [creating, make] = useState(false);
-  const [ask, confirm] = useConfirm();
   const found = useLoad(() => list('share-replicas/detail', 'share_replicas', {share_id: share?.id}), [share?.id], isOf('share_replica', 'share'));
   const path = (row) => `share-replicas/${quoted(row.id)}`;
-  const erase = (row) => ask(deletion(T.what, short(row), async () => {
-    await remove(path(row));
-    found.reload();
-  }));
-  const promote = (row) => ask({title: T.promoteTitle, text: T.promoteText, submit: T.promote, act: async () => {
-    await act(path(row), 'promote');
-    found.reload();
-  }});
-  const [run, problem] = useAct();
-  const resync = (row) => run(async () => {
-    await act(path(row), 'resync');
-    found.reload();
-  });
-  const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
-    aria-label=${S.action.ofThis(label, short(row))}>${label}</button>`;
-  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions,
-    cell: (row) => row.replica_state !== 'active' && html`<div class="actions">${may('share_replica:promote') && button(T.promote, row, promote)}${
-      may('share_replica:resync') && button(T.resync, row, resync)}${may('share_replica:delete') && button(S.action.delete, row, erase)}</div>`}];
-  const close = () => {
-    make(false);
-    found.reload();
-  };
+  const [creating, make, close] = useOpened(found.reload);
+  const [ask, confirm, remove] = useConfirm(found.reload);
+  const [run, problem] = useAct(found.reload);
+  const erase = (row) => remove(path(row), T.what, short(row));
+  const promote = (row) => ask({title: T.promoteTitle, text: T.promoteText, submit: T.promote, act: () => act(path(row), 'promote')});
+  const resync = (row) => run(() => act(path(row), 'resync'));
+  const own = (label, row, does) => button(label, row, does, short(row));
+  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), actions(
+    (row) => row.replica_state !== 'active' && html`${may('share_replica:promote') && own(T.promote, row, promote)}${
+      may('share_replica:resync') && own(T.resync, row, resync)}${may('share_replica:delete') && own(S.action.delete, row, erase)}`)];
   return html`${may('share_replica:create') && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
       onClick=${() => make(true)}>${T.create}</button></div>`}${problem}
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share servers: a map of networks and hosts, and a table.
 import {html, useState} from '../html.js';
-import {get, id as quoted, list, remove} from '../api.js';
+import {get, id as quoted, list} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Empty, Loaded, Own, Status, Title} from '../parts/basics.js';
-import {deletion, useConfirm} from '../parts/dialog.js';
+import {Empty, Loaded, Own, Status, Title, button} from '../parts/basics.js';
+import {useConfirm} from '../parts/dialog.js';
 import {MigrateServer} from '../parts/migrate.js';
 import {Ref} from '../parts/ref.js';
 import {ServerMap} from '../parts/server_map.js';
 import {places} from '../parts/subnets.js';
+import {actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {may} from '../session.js';
 import {S} from '../strings.js';
@@ -23,12 +24,9 @@ async function load() {
 
 export function Servers() {
   const [moving, migrate] = useState(null);
-  const [ask, confirm] = useConfirm();
   const found = useLoad(load, [], isOf('share_server', 'share_network'));
-  const erase = (row) => ask(deletion(T.what, row.id, async () => {
-    await remove(`share-servers/${quoted(row.id)}`);
-    found.reload();
-  }));
+  const [, confirm, remove] = useConfirm(found.reload);
+  const erase = ({id}) => remove(`share-servers/${quoted(id)}`, T.what, id);
   const columns = (networks) => {
     const subnets = new Map(networks.flatMap((network) => network.share_network_subnets ?? []).map((subnet) => [subnet.id, subnet]));
     return [
@@ -42,11 +40,9 @@ export function Servers() {
         ${subnets.has(id) ? places(subnets.get(id)) : id}</code></div>`)},
       {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Own} text=${row.project_id} />`},
       {key: 'unused', head: T.unused, class: 'wider', cell: (row) => (row.is_auto_deletable ? S.yes : S.no)},
-      {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-        ${may('share_server:share_server_migration_start') && html`<button type="button" onClick=${() => migrate(row)}
-          aria-label=${S.action.ofThis(S.migrations.start, row.id)}>${S.migrations.start}</button>`}
-        ${may('share_server:delete') && html`<button type="button" onClick=${() => erase(row)}
-          aria-label=${S.action.ofThis(S.action.delete, row.id)}>${S.action.delete}</button>`}</div>`},
+      actions((row) => html`
+        ${may('share_server:share_server_migration_start') && button(S.migrations.start, row, migrate, row.id)}
+        ${may('share_server:delete') && button(S.action.delete, row, erase, row.id)}`),
     ];
   };
   return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${({servers, networks}) => html`

@@ -3,9 +3,10 @@
 import {html, useState} from '../html.js';
 import {get, post, put} from '../api.js';
 import {isEvent, useLoad} from '../load.js';
-import {Loaded, Own, Status, Time, Title, useAct} from '../parts/basics.js';
-import {FormDialog, useConfirm} from '../parts/dialog.js';
+import {Loaded, Own, Status, Time, Title, button, useAct} from '../parts/basics.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Text} from '../parts/form.js';
+import {actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {link} from '../router.js';
 import {may} from '../session.js';
@@ -25,20 +26,13 @@ function Disable({service, onClose}) {
 }
 
 export function Services() {
-  const [disabling, disable] = useState(null);
-  const [ask, confirm] = useConfirm();
   const found = useLoad(async () => (await get('services')).services, [], isEvent('service'), OFTEN);
-  const [run, problem] = useAct();
-  const enable = (service) => run(async () => {
-    await put('services/enable', which(service));
-    found.reload();
-  });
-  const ensure = (service) => ask({title: T.ensureTitle(service.host), text: T.ensureText, submit: T.ensure, act: async () => {
-    await post('services/ensure', {host: service.host});
-    found.reload();
-  }});
-  const button = (label, row, onClick) => html`<button type="button" onClick=${onClick}
-    aria-label=${S.action.ofThis(label, nameOf(row))}>${label}</button>`;
+  const [disabling, disable, close] = useOpened(found.reload);
+  const [ask, confirm] = useConfirm(found.reload);
+  const [run, problem] = useAct(found.reload);
+  const enable = (service) => run(() => put('services/enable', which(service)));
+  const ensure = ({host}) => ask({title: T.ensureTitle(host), text: T.ensureText, submit: T.ensure, act: () => post('services/ensure', {host})});
+  const own = (label, row, act) => button(label, row, act, nameOf(row));
   const columns = [
     {key: 'binary', head: T.service, cell: (row) => row.binary},
     {key: 'host', head: S.table.host, cell: (row) => html`<${Own} text=${row.host} />`},
@@ -48,16 +42,12 @@ export function Services() {
     {key: 'seen', head: T.heartbeat, class: 'wide', cell: (row) => html`<${Time} at=${row.updated_at} />`},
     {key: 'zone', head: S.table.zone, class: 'wider', cell: (row) => row.zone ?? S.none},
     {key: 'release', head: T.release, class: 'wider', cell: (row) => row.release ?? S.none},
-    {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-      ${may('service:update') && (row.status === 'enabled' ? button(T.disable, row, () => disable(row)) : button(T.enable, row, () => enable(row)))}
-      ${row.binary === 'manila-share' && html`${may('service:ensure_shares') && button(T.ensure, row, () => ensure(row))}
+    actions((row) => html`
+      ${may('service:update') && (row.status === 'enabled' ? own(T.disable, row, disable) : own(T.enable, row, enable))}
+      ${row.binary === 'manila-share' && html`${may('service:ensure_shares') && own(T.ensure, row, ensure)}
         ${may('service:evacuate') && html`<a class="button" href=${link('evacuate', row.host, row.id)}
-          aria-label=${S.action.ofThis(T.evacuate, row.host)}>${T.evacuate}</a>`}`}</div>`},
+          aria-label=${S.action.ofThis(T.evacuate, row.host)}>${T.evacuate}</a>`}`}`),
   ];
-  const close = () => {
-    disable(null);
-    found.reload();
-  };
   return html`<${Title}>${T.title}<//>${problem}<${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns}
     rows=${rows} none=${T.none} />`}<//>${disabling && html`<${Disable} service=${disabling} onClose=${close} />`}${confirm}`;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One share: how to mount it, who may, its snapshots and copies, what is done to it, and what went wrong.
-import {html, useState} from '../html.js';
+import {html} from '../html.js';
 import {act, get, id as quoted, put, unlessForbidden} from '../api.js';
 import {gib} from '../format.js';
 import {isAbout, isOf, useLoad} from '../load.js';
 import {canChange, canDelete, canExtend} from '../offers.js';
 import {Facts, Loaded, Name, Own, Section, Status, Time, Title, isBusy, named, useAct} from '../parts/basics.js';
 import {deletionOf} from '../parts/delete_share.js';
-import {FormDialog, useConfirm} from '../parts/dialog.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Area, Check, Text, Whole, useFields} from '../parts/form.js';
 import {MigrateShare} from '../parts/migrate.js';
 import {Running} from '../parts/operation.js';
@@ -18,7 +18,7 @@ import {MessageList} from './messages.js';
 import {ReplicaList} from './replicas.js';
 import {Mount} from './share_mount.js';
 import {Rules} from './share_rules.js';
-import {SnapshotsOfShare} from './snapshots.js';
+import {SnapshotsOfShare} from './share_snapshots.js';
 import {go, link} from '../router.js';
 import {may} from '../session.js';
 import {S} from '../strings.js';
@@ -81,12 +81,8 @@ async function load(id) {
 }
 
 function Found({share, places, rules, operations, reload}) {
-  const [dialog, open] = useState(null);
+  const [dialog, open, close] = useOpened(reload);
   const [ask, confirm] = useConfirm();
-  const close = () => {
-    open(null);
-    reload();
-  };
   const [run, problem] = useAct();
   const erase = () => run(async () => ask(await deletionOf([share], () => go('shares'))));
   return html`<${Title} actions=${html`

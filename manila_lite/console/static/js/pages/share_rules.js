@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may mount a share.
-import {html, useRef, useState} from '../html.js';
+import {html, useRef} from '../html.js';
 import {act, create, id as quoted, put} from '../api.js';
-import {Own, Section, Status, Time, useAct} from '../parts/basics.js';
-import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Own, Section, Status, button, useAct} from '../parts/basics.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Choice, Text, useFields} from '../parts/form.js';
+import {CREATED, actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {may} from '../session.js';
 import {runAll} from '../several.js';
@@ -45,30 +46,20 @@ function Level({rule, change}) {
 }
 
 export function Rules({share, rules, reload}) {
-  const [adding, add] = useState(false);
-  const [ask, confirm] = useConfirm();
-  const deny = (rule) => ask(deletion(S.access.what, rule.access_to, async () => {
-    await act(`shares/${quoted(share.id)}`, 'deny_access', {access_id: rule.id});
-    reload();
-  }));
-  const [run, problem] = useAct();
-  const change = (rule, level) => run(async () => {
-    await put(`share-access-rules/${quoted(rule.id)}`, {update_access: {access_level: level}});
-    await reload();
-  });
+  const [adding, add, close] = useOpened(reload);
+  const [, confirm, erase] = useConfirm(reload);
+  const deny = (rule) => erase('', S.access.what, rule.access_to, S.confirm.deleteText,
+    () => act(`shares/${quoted(share.id)}`, 'deny_access', {access_id: rule.id}));
+  const [run, problem] = useAct(reload);
+  const change = (rule, level) => run(() => put(`share-access-rules/${quoted(rule.id)}`, {update_access: {access_level: level}}));
   const columns = [
     {key: 'to', head: S.access.to, cell: (rule) => html`<${Own} text=${rule.access_to} />`},
     {key: 'type', head: S.access.type, cell: (rule) => S.access.types[rule.access_type] ?? rule.access_type},
     {key: 'level', head: S.access.level, cell: (rule) => html`<${Level} ...${{rule, change}} />`},
     {key: 'state', head: S.table.state, cell: (rule) => html`<${Status} of=${rule.state} />`},
-    {key: 'created', head: S.table.created, class: 'wide', cell: (rule) => html`<${Time} at=${rule.created_at} />`},
-    {key: 'actions', head: S.table.actions, cell: (rule) => may('share:deny_access') && html`<button type="button" onClick=${() => deny(rule)}
-      aria-label=${S.action.ofThis(S.action.delete, rule.access_to)}>${S.action.delete}</button>`},
+    CREATED,
+    actions((rule) => may('share:deny_access') && button(S.action.delete, rule, deny, rule.access_to)),
   ];
-  const close = () => {
-    add(false);
-    reload();
-  };
   return html`<${Section} title=${S.access.title} actions=${may('share:allow_access')
       && html`<button type="button" onClick=${() => add(true)}>${S.access.add}</button>`}>
     ${problem}<${Table} caption=${S.access.title} columns=${columns} rows=${rules} none=${S.access.none} /><//>

@@ -7,30 +7,29 @@ import {countShares} from '../counts.js';
 import {gib} from '../format.js';
 import {isOf, useLoad, usePages} from '../load.js';
 import {canDelete, canExtend} from '../offers.js';
-import {Empty, Name, Own, Problem, Status, Time, Title, named, useAct} from '../parts/basics.js';
+import {Empty, Name, Own, Problem, Title, button, named, useAct} from '../parts/basics.js';
 import {deletionOf} from '../parts/delete_share.js';
-import {useConfirm} from '../parts/dialog.js';
+import {useConfirm, useOpened} from '../parts/dialog.js';
 import {useFields} from '../parts/form.js';
-import {Who} from '../parts/ref.js';
 import {Bulk} from '../parts/share_bulk.js';
 import {Use} from '../parts/usage.js';
 import {Filters, NONE, queryOf} from '../parts/share_filters.js';
-import {Table} from '../parts/table.js';
+import {CREATED, PROJECT, STATUS, actions} from '../parts/columns.js';
+import {Table, useSort} from '../parts/table.js';
 import {Resize} from './share.js';
 import {link} from '../router.js';
 import {may, session} from '../session.js';
 import {S} from '../strings.js';
 
 const COLUMNS = [
-  {key: 'status', head: S.table.status, sort: 'status', cell: (row) => html`<${Status} of=${row.status} />`},
+  STATUS,
   {key: 'size', head: S.table.size, sort: 'size', class: 'number', cell: (row) => gib(row.size)},
   {key: 'proto', head: S.table.protocol, sort: 'share_proto', class: 'wide', cell: (row) => row.share_proto},
   {key: 'type', head: S.table.type, class: 'wide', cell: (row) => html`<${Own} text=${row.share_type_name ?? S.none} />`},
   {key: 'zone', head: S.table.zone, class: 'wider', cell: (row) => row.availability_zone ?? S.none},
-  {key: 'created', head: S.table.created, sort: 'created_at', class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
+  CREATED,
 ];
 const USE = {key: 'use', head: S.usage.head, cell: (row) => html`<${Use} id=${row.id} />`};
-const PROJECT = {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Who} project=${row.project_id} />`};
 
 async function load(query, offset, limit) {
   const {shares, count} = await get('shares/detail', {...allProjects(), ...query, offset, limit, with_count: 1});
@@ -57,33 +56,24 @@ function columnsOf({selected, pick, resize, erase}) {
     <input type="checkbox" class="pick" checked=${selected.has(row.id)} onChange=${() => pick(row.id)}
       aria-label=${S.action.ofThis(S.bulk.select, named(row))} />`}
     <a href=${link('share', row.id)}><${Name} row=${row} /></a>`};
-  const button = (label, row, act) => html`<button type="button" onClick=${() => act(row)}
-    aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
-  const actions = {key: 'actions', head: S.table.actions, class: 'do', cell: (row) => html`<div class="actions">
-    ${canExtend(row) && button(S.share.resize, row, resize)}${canDelete(row) && button(S.action.delete, row, erase)}</div>`};
   const columns = may('share_usage:index') ? COLUMNS.toSpliced(2, 0, USE) : COLUMNS;
-  return [name, ...columns, ...(session.value.everything ? [PROJECT] : []), actions];
+  return [name, ...columns, ...(session.value.everything ? [PROJECT] : []),
+    actions((row) => html`${canExtend(row) && button(S.share.resize, row, resize)}${canDelete(row) && button(S.action.delete, row, erase)}`, 'do')];
 }
 
 export function Shares({id: begin}) {
   const {values, field} = useFields({...NONE, status: S.shares.states.includes(begin) ? begin : ''});
-  const [sort, setSort] = useState({key: 'created_at', descending: true});
+  const {sort, query: order, onSort} = useSort();
   const [selected, select] = useState(new Set());
-  const [resizing, resize] = useState(null);
   const [ask, confirm] = useConfirm();
   const [run, problem] = useAct();
   const wanted = useCalm(values);
-  const query = {...queryOf(wanted), sort_key: sort.key, sort_dir: sort.descending ? 'desc' : 'asc'};
-  const pages = usePages((offset, limit) => load(query, offset, limit), [...Object.values(wanted), sort], isOf('share'));
-  const onSort = (key) => setSort((old) => ({key, descending: old.key === key ? !old.descending : false}));
+  const pages = usePages((offset, limit) => load({...queryOf(wanted), ...order}, offset, limit), [...Object.values(wanted), sort], isOf('share'));
+  const [resizing, resize, close] = useOpened(pages.reload);
   const pick = (id) => select((old) => new Set(old.has(id) ? [...old].filter((one) => one !== id) : [...old, id]));
   const erase = (row) => run(async () => ask(await deletionOf([row], pages.reload)));
   const shown = pages.rows.filter(Boolean);
   const isFiltered = Object.values(wanted).some(Boolean);
-  const close = () => {
-    resize(null);
-    pages.reload();
-  };
   return html`<${Title} actions=${html`<${Create} />`}>${S.shares.title}<//>
     <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}><${Filters} field=${field} />
       <p role="status">${pages.total === null ? `${S.loading}…` : S.shares.count(pages.total)}</p></form>

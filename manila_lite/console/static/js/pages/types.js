@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share types, for administrators: what they ask of a backend, and which projects may use them.
-import {html, useState} from '../html.js';
+import {html} from '../html.js';
 import {create, get, id as quoted, post, put, remove} from '../api.js';
 import {useLoad} from '../load.js';
 import {abilities, hasServers} from '../offers.js';
-import {Empty, Loaded, Name, Own, Title} from '../parts/basics.js';
-import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Empty, Loaded, Name, Own, Title, button} from '../parts/basics.js';
+import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Area, Check, Text, useFields} from '../parts/form.js';
+import {linesOf, pairsOf} from '../pairs.js';
+import {actions} from '../parts/columns.js';
 import {Table} from '../parts/table.js';
 import {TypeAccess} from '../parts/type_access.js';
 import {may} from '../session.js';
@@ -16,25 +18,15 @@ const T = S.types;
 const SERVERS = 'driver_handles_share_servers';
 const PUBLIC = 'share_type_access:is_public';
 
-// Extra specs as lines, and back.
-const linesOf = (specs) => Object.entries(specs).map(([key, value]) => `${key} = ${value}`).sort().join('\n');
-function specsOf(lines) {
-  const pairs = lines.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => {
-    const [, key, value] = /^([^=]+?)\s*=\s*(.*)$/.exec(line) ?? [];
-    if (!key) throw new Error(T.badLine(line));
-    return [key, value];
-  });
-  return Object.fromEntries(pairs);
-}
 const others = ({extra_specs: specs}) => Object.fromEntries(Object.entries(specs).filter(([key]) => key !== SERVERS));
 
 async function make({name, description, isPublic, servers, specs}) {
   await create('types', {share_type: {name, description: description || null, [PUBLIC]: isPublic,
-    extra_specs: {[SERVERS]: String(servers), ...specsOf(specs)}}});
+    extra_specs: {[SERVERS]: String(servers), ...pairsOf(specs)}}});
 }
 
 async function change(type, {name, description, isPublic, specs}) {
-  const [old, wanted] = [others(type), specsOf(specs)];
+  const [old, wanted] = [others(type), pairsOf(specs)];
   const set = Object.fromEntries(Object.entries(wanted).filter(([key, value]) => old[key] !== value));
   const path = `types/${quoted(type.id)}`;
   await put(path, {share_type: {name, description: description || null, [PUBLIC]: isPublic}});
@@ -56,19 +48,9 @@ function Edit({type, onClose}) {
 }
 
 export function Types() {
-  const [dialog, open] = useState(null);
-  const [ask, confirm] = useConfirm();
   const found = useLoad(async () => (await get('types', {is_public: 'all'})).share_types, []);
-  const close = () => {
-    open(null);
-    found.reload();
-  };
-  const erase = (type) => ask(deletion(T.what, type.name, async () => {
-    await remove(`types/${quoted(type.id)}`);
-    found.reload();
-  }));
-  const button = (label, type, onClick) => html`<button type="button" onClick=${() => onClick(type)}
-    aria-label=${S.action.ofThis(label, type.name)}>${label}</button>`;
+  const [dialog, open, close] = useOpened(found.reload);
+  const [, confirm, erase] = useConfirm(found.reload);
   const edit = (type) => open({type});
   const give = (type) => open({access: type});
   const columns = [
@@ -79,9 +61,9 @@ export function Types() {
     {key: 'specs', head: T.specs, class: 'long', cell: (type) => html`<ul class="plain">${Object.entries(type.extra_specs).sort().map(([key, value]) => html`
       <li key=${key}><code>${key}</code> = <code>${value}</code></li>`)}</ul>`},
     {key: 'access', head: T.access, cell: (type) => (type[PUBLIC] ? T.everybody : T.some)},
-    {key: 'actions', head: S.table.actions, cell: (type) => html`<div class="actions">${may('share_type:update') && button(S.share.edit, type, edit)}
+    actions((type) => html`${may('share_type:update') && button(S.share.edit, type, edit)}
       ${!type[PUBLIC] && may('share_type:list_project_access') && button(T.access, type, give)}
-      ${may('share_type:delete') && button(S.action.delete, type, erase)}</div>`},
+      ${may('share_type:delete') && button(S.action.delete, type, () => erase(`types/${quoted(type.id)}`, T.what, type.name))}`),
   ];
   const start = html`<button type="button" class="main" onClick=${() => open({})}>${T.create}</button>`;
   return html`<${Title} actions=${start}>${T.title}<//>

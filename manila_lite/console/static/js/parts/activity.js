@@ -18,5 +18,4 @@ export const COLUMNS = [
 export const PROGRESS = {key: 'progress', head: S.table.progress, cell: (row) => (['open', 'parked'].includes(row.state)
   ? html`<${Progress} operation=${row} />` : S.none)};
 export const ERROR = {key: 'error', head: T.error, class: 'long', cell: (row) => (row.error ? html`<bdi><${Prose} text=${row.error} /></bdi>` : S.none)};
-export const PROJECT = {key: 'project', head: S.table.project, class: 'wider', cell: (row) => html`<${Who} project=${row.project_id} />`};
 export const HOST = {key: 'host', head: S.table.host, class: 'wider', cell: (row) => html`<code>${row.host || S.none}</code>`};

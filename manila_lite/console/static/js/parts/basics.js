@@ -114,12 +114,12 @@ export function Copied({text, label}) {
     <span role="status">${said}</span></div>`;
 }
 
-// [run, problem]: `run(act)` does something at once, and says whether it worked; the problem is shown where it is put.
-export function useAct() {
+// [run, problem]: `run(act)` does something at once, has the page ask again, and says whether it worked; the problem is shown where it is put.
+export function useAct(reload = () => {}) {
   const [error, set] = useState(null);
   const run = (act) => {
     set(null);
-    return act().then(() => true, (problem) => {
+    return act().then(reload).then(() => true, (problem) => {
       set(problem);
       return false;
     });
@@ -127,8 +127,6 @@ export function useAct() {
   return [run, html`<${Problem} error=${error} onDismiss=${() => set(null)} />`];
 }
 
-// A button that asks the service for something, and shows why it did not do it.
-export function Act({label, name, onClick, kind = '', disabled = false}) {
-  return html`<button type="button" class=${kind} disabled=${disabled} onClick=${onClick}
-    aria-label=${name ? S.action.ofThis(label, name) : undefined}>${label}</button>`;
-}
+// A button for one of several rows: those who hear it hear which.
+export const button = (label, row, act, name = named(row)) => html`<button type="button" onClick=${() => act(row)}
+  aria-label=${S.action.ofThis(label, name)}>${label}</button>`;

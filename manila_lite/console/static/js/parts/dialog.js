@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dialogs. The browser keeps the focus in them, closes them with Escape, and gives the focus back.
 import {html, useId, useLayoutEffect, useRef, useState} from '../html.js';
+import {remove} from '../api.js';
 import {S} from '../strings.js';
 import {Form} from './form.js';
 
@@ -28,13 +29,22 @@ export function FormDialog({title, submit, onSubmit, onClose, children, danger =
     <${Form} submit=${submit} onSubmit=${send} onCancel=${onClose} danger=${danger}>${children}<//><//>`;
 }
 
-// [open, dialog]: `open({title, text, submit, act, body})` asks before something is done that cannot be undone.
-export function useConfirm() {
+// [ask, dialog, erase]: `ask({title, text, submit, act, body})` asks before something is done that cannot be undone, and then has the
+// page ask again. `erase(path, what, name)` deletes something like that.
+export function useConfirm(reload = () => {}) {
   const [asked, ask] = useState(null);
-  const dialog = asked && html`<${FormDialog} title=${asked.title} submit=${asked.submit} onSubmit=${asked.act} danger
+  const dialog = asked && html`<${FormDialog} title=${asked.title} submit=${asked.submit} onSubmit=${() => asked.act().then(reload)} danger
     onClose=${() => ask(null)}><p>${asked.text}</p>${asked.body}<//>`;
-  return [ask, dialog];
+  const erase = (path, what, name, text = S.confirm.deleteText, act = () => remove(path)) => ask({
+    title: S.confirm.delete(what, name), text, submit: S.action.delete, act});
+  return [ask, dialog, erase];
 }
 
-export const deletion = (what, name, act) => ({
-  title: S.confirm.delete(what, name), text: S.confirm.deleteText, submit: S.action.delete, act});
+// [opened, open, close]: what is open in a dialog; after that the page asks again.
+export function useOpened(reload) {
+  const [opened, open] = useState(null);
+  return [opened, open, () => {
+    open(null);
+    reload();
+  }];
+}

@@ -40,10 +40,12 @@ export const Area = ({label, hint, value, onChange, ...more}) => html`<${Labelle
 
 export const Whole = (props) => html`<${Text} type="number" inputmode="numeric" step="1" dir="ltr" ...${props} />`;
 
-// options: [[value, label], ...]
-export const Choice = ({label, hint, value, onChange, options, ...more}) => html`<${Labelled} label=${label} hint=${hint}>${(own) => html`
-  <select ...${own} ...${more} value=${value} onChange=${(event) => onChange(event.target.value)}>
-    ${options.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`)}</select>`}<//>`;
+// options: [[value, label], ...]; multiple: the value is a list of them
+export const Choice = ({label, hint, value, onChange, options, multiple, ...more}) => html`<${Labelled} label=${label} hint=${hint}>${(own) => html`
+  <select ...${own} ...${more} multiple=${multiple} value=${multiple ? undefined : value} onChange=${({target}) => onChange(multiple
+    ? [...target.selectedOptions].map((one) => one.value) : target.value)}>
+    ${options.map(([key, text]) => html`<option key=${key} value=${key}
+      selected=${multiple ? value.includes(key) : key === value}>${text}</option>`)}</select>`}<//>`;
 
 export function Check({label, value, onChange, ...more}) {
   const id = useId();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be done to several shares at once.
-import {html, useRef, useState} from '../html.js';
+import {html, useRef} from '../html.js';
 import {act, id as quoted} from '../api.js';
 import {canAllow, canChange, canDelete, canExtend} from '../offers.js';
 import {AddRule} from '../pages/share_rules.js';
 import {runAll} from '../several.js';
 import {useAct} from './basics.js';
 import {deletionOf} from './delete_share.js';
-import {FormDialog, useConfirm} from './dialog.js';
+import {FormDialog, useConfirm, useOpened} from './dialog.js';
 import {Whole, useFields} from './form.js';
 import {S} from '../strings.js';
 
@@ -25,15 +25,11 @@ function Extend({shares, onClose}) {
 
 // `shares`: those that are selected; `shown`: those that could be.
 export function Bulk({shares, shown, select, reload}) {
-  const [dialog, open] = useState(null);
+  const [dialog, open, finish] = useOpened(reload);
   const [ask, confirm] = useConfirm();
   const [run, problem] = useAct();
   const changeable = shares.filter(canChange);
   const deletable = shares.filter(canDelete);
-  const finish = () => {
-    open(null);
-    reload();
-  };
   const erase = () => run(async () => ask(await deletionOf(deletable, finish)));
   if (shares.length === 0) return confirm;
   return html`<div class="bulk" role="group" aria-label=${T.label}><span role="status">${T.selected(shares.length)}</span>

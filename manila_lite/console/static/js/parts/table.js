@@ -10,6 +10,13 @@ const LONG = 60;
 // Of tables with sentences, which one line would cut off.
 export const OF_TEXTS = 500;
 
+// The order of a list that the service sorts, the newest first at the beginning.
+export function useSort() {
+  const [sort, set] = useState({key: 'created_at', descending: true});
+  const onSort = (key) => set((old) => ({key, descending: old.key === key ? !old.descending : false}));
+  return {sort, onSort, query: {sort_key: sort.key, sort_dir: sort.descending ? 'desc' : 'asc'}};
+}
+
 function Head({columns, sort, onSort}) {
   return html`<thead role="rowgroup"><tr role="row">${columns.map((column) => {
     const sorted = sort && column.sort === sort.key ? (sort.descending ? 'descending' : 'ascending') : undefined;
