@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How full shares are, in the console: bars in lists, a chart, and what is nearly full."""
 
+import json
+
 from manila_lite.tests.factories import use
 from manila_lite.tests.functional.console import base
 
@@ -66,4 +68,31 @@ class UsageTest(base.ConsoleTest):
         self.see(f"{attention}//li[.//a[.='brimming']]//span[.='95 %']")
         self.assertEqual([], self.all(f"{attention}//a[.='calm']"))
         self.assert_accessible('nearly full')
+        self.assert_quiet()
+
+
+class ThresholdTest(base.ConsoleTest):
+    """A share that the backend measures each second."""
+
+    CONFIG = f'share_usage_interval = 1\n{base.Page.CONSOLE}'
+
+    def fill(self, gib):
+        """Have the only share of the backend hold so many GiB."""
+        [file] = (self.lite.state / 'alpha').glob('shares/*')
+        draft = file.with_name('.draft')
+        draft.write_text(json.dumps(json.loads(file.read_text()) | {'used': gib}))
+        draft.rename(file)
+
+    def test_each_threshold_is_told_on_the_open_page(self):
+        body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'filling'}}
+        share_id = self.lite.ok('POST', '/shares', body)['share']['id']
+        self.lite.wait(f'/shares/{share_id}', 'share', 'available')
+        self.open(f'share/{share_id}', 'filling')
+        told = "//section[.//h2='Messages']//tr[contains(., 'at least {} %')]"
+        self.see("//section[.//h2='Messages']//p[.='There are no messages.']")
+        for gib, percent in ((0.85, 80), (0.97, 95)):
+            self.fill(gib)
+            self.see(told.format(percent))
+        self.open('messages', 'Messages')
+        self.see("//main//tr[contains(., 'at least 95 %')]//a[.='filling']")
         self.assert_quiet()

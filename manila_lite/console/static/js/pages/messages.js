@@ -9,11 +9,13 @@ import {OF_TEXTS, Table} from '../parts/table.js';
 import {may} from '../session.js';
 import {S} from '../strings.js';
 
+// That a share fills up, or that a schedule failed, is no event.
+const OFTEN = 15000;
 const about = ({resource_type: type, resource_id: id}) => html`<${Ref} type=${(type ?? '').toLowerCase()} id=${id} />`;
 
 export function MessageList({resource}) {
   const found = useLoad(() => list('messages', 'messages', {resource_id: resource}), [resource],
-    resource ? isAbout(resource) : isEvent('status', 'operation'));
+    resource ? isAbout(resource) : isEvent('status', 'operation'), OFTEN);
   const [run, problem] = useAct(found.reload);
   const dismiss = ({id}) => run(() => remove(`messages/${quoted(id)}`));
   const columns = [
