@@ -16,13 +16,18 @@ import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.tests.functional.console import base
 from manila_lite.tests.screenshots import age, cloud, png
 
-#: Pages of the console: the name of the picture, the address, and the title. Of a share: the first one of the cloud.
+#: Pages of the console: the name of the picture, the address, the title, and the part that is shown if that is not the
+#: beginning. Of a share: the first one of the cloud.
 _CONSOLE = {
-    'console-overview': ('overview', 'Overview'),
-    'console-share': ('share/{share}', 'model-runs'),
-    'console-operations': ('operations', 'Operations'),
-    'console-types': ('types', 'Share types'),
+    'console-overview': ('overview', 'Overview', None),
+    'console-share': ('share/{share}', 'model-runs', None),
+    'console-use': ('share/{share}', 'model-runs', 'Use'),
+    'console-line': ('share/{share}', 'model-runs', 'Snapshots'),
+    'console-schedules': ('schedules', 'Schedules', None),
+    'console-operations': ('operations', 'Operations', None),
+    'console-types': ('types', 'Share types', None),
 }
+_TO = 'document.activeElement.blur(); scrollTo(0, 0); arguments[0]?.closest("section").scrollIntoView()'
 _NAMES = ('docs', *_CONSOLE, 'readme')
 #: Pixels, as of a laptop and of a telephone.
 _SIZES = {1280: 800, 390: 844}
@@ -36,8 +41,8 @@ class Camera(base.Page, fixtures.Fixture):
         self.driver = self.useFixture(base.Browser()).driver
         self.driver.execute_cdp_cmd('Emulation.setScrollbarsHidden', {'hidden': True})
 
-    def take(self, name, ready=lambda: None):
-        """Take the pictures of the page that is shown. ``ready`` waits until a page is as it should be."""
+    def take(self, name, ready=lambda: None, part=None):
+        """Take the pictures of the page that is shown. ``ready`` waits until it is as it should be. ``part``: a heading."""
         for (width, height), scheme in itertools.product(_SIZES.items(), _SCHEMES):
             self.driver.execute_cdp_cmd(
                 'Emulation.setDeviceMetricsOverride',
@@ -46,7 +51,7 @@ class Camera(base.Page, fixtures.Fixture):
             feature = {'name': 'prefers-color-scheme', 'value': scheme}
             self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': [feature]})
             ready()
-            self.driver.execute_script('document.activeElement.blur(); scrollTo(0, 0)')
+            self.driver.execute_script(_TO, part and self.see(f"//h2[.='{part}']"))
             picture = self.driver.execute_cdp_cmd('Page.captureScreenshot', {'format': 'png'})
             path = age.FOLDER / f'{name}-{width}-{scheme}.png'
             path.write_bytes(png.small(base64.b64decode(picture['data'])))
@@ -66,9 +71,9 @@ def console(camera, names):
         camera.driver.get(camera.url)
         camera.act_as('ana', 'climate', cloud.ROLES)
         for name in names:
-            where, title = _CONSOLE[name]
+            where, title, part = _CONSOLE[name]
             camera.open(where.format(share=share), title)
-            camera.take(name, lambda: camera.see_gone("//*[contains(@class, 'loading')]"))
+            camera.take(name, lambda: camera.see_gone("//*[contains(@class, 'loading')]"), part)
 
 
 def docs(camera):

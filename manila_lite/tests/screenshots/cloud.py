@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cloud that pictures of the console show: two backends, share types, and shares of two projects with what they have."""
 
+import contextlib
+import datetime
 import itertools
+import sqlite3
 
 from manila_lite.tests import hush, process, waiting
 from manila_lite.tests.factories import use
@@ -32,7 +35,9 @@ _SHARES = (
     ('results-2026', 120, 'archive', 71),
 )
 _RULES = ('192.0.2.0/24', '198.51.100.17', '2001:db8:7::/64')
-_SNAPSHOTS = ('monday', 'before the upgrade')
+#: Days since each snapshot by hand, and since those by schedule.
+_SNAPSHOTS = {'monday': 6.4, 'before the upgrade': 1.2}
+_NIGHTS = (5, 4, 3, 2, 1, 0)
 
 
 class Cloud(process.Lite):
@@ -50,11 +55,7 @@ class Cloud(process.Lite):
         for who, level in zip(_RULES, itertools.cycle(('rw', 'ro'))):
             rule = {'access_type': 'ip', 'access_to': who, 'access_level': level}
             self.ok('POST', f'/shares/{shares[0]}/action', {'allow_access': rule})
-        for name in _SNAPSHOTS:
-            made = self.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0], 'name': name}})[
-                'snapshot'
-            ]
-            self.wait(f'/snapshots/{made["id"]}', 'snapshot', 'available')
+        self._past(shares)
         self.ok('POST', '/share-networks', {'share_network': {'name': 'blue'}})
         self._another_project()
         self._attention(shares[-1])
@@ -72,6 +73,44 @@ class Cloud(process.Lite):
         made = self.ok('POST', '/shares', body, **more)['share']['id']
         self.wait(f'/shares/{made}', 'share', until)
         return made
+
+    def _past(self, shares):
+        """Make schedules, and points of the first share as if they had been made in the last days."""
+        nightly = {
+            'name': 'nightly',
+            'cron': '0 3 * * *',
+            'time_zone': 'Europe/Berlin',
+            'share_ids': shares[:2],
+        }
+        archive = {
+            'name': 'archive',
+            'cron': '30 1 * * 6',
+            'action': 'share_backup',
+            'share_metadata': {'kept': 'years'},
+        }
+        hourly = {'name': 'hourly', 'cron': '0 * * * *', 'keep': {'hour': 24}, 'paused': True}
+        made = [
+            self.ok('POST', '/schedules', {'schedule': {'keep': {'day': 7, 'week': 4, 'month': 12}} | body})[
+                'schedule'
+            ]
+            for body in (nightly, archive, hourly)
+        ]
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        for name, days in sorted(_SNAPSHOTS.items(), key=lambda pair: -pair[1]):
+            self._snapshot(shares[0], name, '', now - datetime.timedelta(days=days))
+        for days in _NIGHTS:
+            at = now.replace(hour=2, minute=0, second=5) - datetime.timedelta(days=days + (now.hour < 2))
+            text = f'Made by schedule {made[0]["id"]}.'
+            self._snapshot(shares[0], f'scheduled-{at:%Y-%m-%d}-0300', text, at)
+        self.ok('POST', '/share-backups', {'share_backup': {'share_id': shares[0], 'name': 'off-site'}})
+
+    def _snapshot(self, share_id, name, text, at):
+        body = {'snapshot': {'share_id': share_id, 'name': name, 'description': text}}
+        made = self.ok('POST', '/snapshots', body)['snapshot']['id']
+        self.wait(f'/snapshots/{made}', 'snapshot', 'available')
+        database = self.state / 'manila_lite.sqlite'
+        with contextlib.closing(sqlite3.connect(database, timeout=waiting.LIMIT)) as rows, rows:
+            rows.execute('UPDATE snapshots SET created_at = ? WHERE id = ?', (str(at), made))
 
     def _another_project(self):
         token = f'ben:genome:{ROLES}:{hush.MARK}token'
