@@ -26,7 +26,7 @@ TRANSIENT = (DBConnectionError, DBDeadlock)
 _TRIES, _PAUSE = 5, 0.05
 
 
-class CommitLost(DBConnectionError):
+class CommitLost(DBConnectionError):  # type: ignore[misc]  # oslo.db has no types
     """The connection broke during the COMMIT: everything was written, or nothing. Whoever repeats the work looks first."""
 
 
@@ -55,7 +55,7 @@ def _taken_back(error: Any, match: Any, engine_name: str, is_disconnect: bool) -
 @filters(
     'mysql',
     sqlalchemy.exc.DBAPIError,
-    (r'.*\((?:1053|1290|1836|1927),', r'.*\(1180,.*Got error (?:5|6|107)\b.*during COMMIT'),
+    r'.*\((?:(?:1053|1290|1836|1927),|1180,.*Got error (?:5|6|107)\b.*during COMMIT)',
 )
 def _gone(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
     raise DBConnectionError(error)

@@ -60,7 +60,8 @@ def settings(
 def allow_begin(data: Path) -> None:
     """Let a node begin the cluster though it was not the last one to leave it: the caller knows that no other has more."""
     state = data / 'grastate.dat'
-    state.write_text(state.read_text().replace('safe_to_bootstrap: 0', 'safe_to_bootstrap: 1'))
+    if state.exists():  # new data have none, and may begin
+        state.write_text(state.read_text().replace('safe_to_bootstrap: 0', 'safe_to_bootstrap: 1'))
 
 
 def recovered(text: str) -> tuple[str, int]:
