@@ -263,7 +263,8 @@ class Runner:
                 raise errors.LostClaim(f'{len(ops)} operations are left to whoever works here now.')
             return ops
 
-        return self.services.db.write(claim)
+        claimed: list[Any] = self.services.db.write(claim)
+        return claimed
 
     def _set_aside(self, entry: Any, bad: ValueError) -> None:
         LOG.error(
