@@ -4,12 +4,15 @@
 import argparse
 import fcntl
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from cloud_of_three import cloud as clouds
+from cloud_of_three import faults
+from cloud_of_three.rounds import Rounds
 from manila_lite.tests import waiting
 from manila_lite.tests.services.daemon import Broken, Missing
 
@@ -21,10 +24,17 @@ def _arguments():
     parser.add_argument('--state', type=Path, default=_TOP / '.cloud')
     commands = parser.add_subparsers(dest='command', required=True)
     up = commands.add_parser('up')
-    up.add_argument('--database', choices=clouds.DATABASES, default='single')
+    up.add_argument('--database', choices=clouds.DATABASES)
     commands.add_parser('down')
     commands.add_parser('status')
     commands.add_parser('run').add_argument('words', nargs=argparse.REMAINDER)
+    on = commands.add_parser('on')
+    on.add_argument('host')
+    on.add_argument('words', nargs=argparse.REMAINDER)
+    rounds = commands.add_parser('rounds')
+    rounds.add_argument('count', type=int)
+    rounds.add_argument('--seed', type=int, default=random.SystemRandom().randrange(1 << 32))
+    rounds.add_argument('--only', choices=faults.FAULTS, action='append')
     return parser.parse_args()
 
 
@@ -32,8 +42,8 @@ def _up(state, args):
     state.mkdir(0o711, exist_ok=True)
     with (state / 'lock').open('w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        cloud = clouds.Cloud(state, args.database)
-        if cloud.kind != args.database:
+        cloud = clouds.Cloud(state, *filter(None, [args.database]))
+        if args.database not in (None, cloud.kind):
             print(
                 f'This cloud has the database {cloud.kind}; for another one: tools/cloud down, then up.',
                 file=sys.stderr,
@@ -68,7 +78,25 @@ def _run(state, args):
     return subprocess.run(args.words, env=clouds.environment(cloud)).returncode
 
 
-_COMMANDS = {'up': _up, 'down': _down, 'status': _status, 'run': _run}
+def _on(state, args):
+    cloud = clouds.Cloud(state)
+    host = next((host for host in cloud.hosts if host.name == args.host), None)
+    if host is None or not host.is_up():
+        print(f'There is no host {args.host} that is up.', file=sys.stderr)
+        return 1
+    return subprocess.run(host.inside(*args.words), env=clouds.administration(cloud, host)).returncode
+
+
+def _rounds(state, args):
+    cloud = clouds.Cloud(state)
+    cloud.up(clouds.timed)
+    print(f'seed {args.seed}')
+    run = Rounds(cloud, args.seed)
+    run.run(args.count, args.only)
+    return 1 if run.found else 0
+
+
+_COMMANDS = {'on': _on, 'rounds': _rounds, 'up': _up, 'down': _down, 'status': _status, 'run': _run}
 
 
 def main():

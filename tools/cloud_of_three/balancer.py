@@ -7,8 +7,8 @@ _DEFAULTS = """global
 defaults
     mode tcp
     timeout connect 3s
-    timeout client 1h
-    timeout server 1h
+    timeout client 2h
+    timeout server 2h
     timeout check 3s
     default-server inter 1s fastinter 500ms fall 2 rise 2 on-marked-down shutdown-sessions
     option redispatch

@@ -4,26 +4,34 @@
 import concurrent.futures
 import contextlib
 import ctypes
+import importlib
 import os
 import secrets
 import shutil
 import sys
 import time
+from pathlib import Path
 
-from cloud_of_three import balancer, broker, hosts, identity, services, single, storage
+from cloud_of_three import balancer, broker, hosts, identity, services, storage
 from manila_lite.tests import process, waiting
 from manila_lite.tests.functional.linux.failover_base import _TYPE as TYPE
 
 _NET = '10.90.0'
 CLIENT_ADDRESS = f'{services.RANGE}.101'
-DATABASES = {'single': single.Single}
+#: Classes of the kinds of databases, by module. The first one that is here is the default.
+DATABASES = {
+    module: name
+    for module, name in {'galera': 'Galera', 'single': 'Single', 'postgresql': 'PostgreSQL'}.items()
+    if Path(__file__).with_name(f'{module}.py').exists()
+}
+DEFAULT = next(iter(DATABASES))
 _CLONE_NEWNET = 0x40000000
 
 
 class Cloud:
     """The cloud of a directory. Nothing is started or made before ``up``."""
 
-    def __init__(self, state, database='single'):
+    def __init__(self, state, database=DEFAULT):
         self.state = state
         self.password = self._noted('password', secrets.token_hex(12))
         self.kind = self._noted('database-kind', database)
@@ -33,10 +41,13 @@ class Cloud:
         self.storage = [self._host(f'stor{number}', 20 + number) for number in (1, 2)]
         self.client = self._host('client', 31)
         self.hosts = [self.front, *self.controllers, *self.storage, self.client]
-        self.database = DATABASES[self.kind](self.controllers, self.password)
+        module = importlib.import_module(f'cloud_of_three.{self.kind}')
+        self.database = getattr(module, DATABASES[self.kind])(self.controllers, self.password)
         self.broker = broker.RabbitMQ(self.controllers, self.password)
         self.identity = identity.Identity(self.controllers, self.front, state, self.password)
-        self.balancer = balancer.HAProxy(self.front, self.controllers, self.storage, self.database.haproxy)
+        self.balancer = balancer.HAProxy(
+            self.front, self.controllers, [*self.storage, self.client], self.database.haproxy
+        )
         self.services = None
 
     def _noted(self, name, value):
@@ -191,8 +202,20 @@ def usage(cloud):
         'Only its hosts reach its network. From the client host:',
         '  tools/cloud run openstack share create NFS 1 --share-network data --wait',
         f'  tools/cloud run openstack --os-cloud {identity.CLOUD}-admin share service list',
+        '  tools/cloud on control1 rabbitmqctl cluster_status',
         f'Logs: {cloud.state}/hosts/HOST/PROGRAM/out. The end: tools/cloud down',
     ]
+
+
+def administration(cloud, host):
+    """Return the environment of commands of an administrator on a host: rabbitmqctl and manila-manage find what is theirs."""
+    program = services.SHARE if host in cloud.storage else services.API
+    path = f'/usr/lib/rabbitmq/bin:{environment(cloud)["PATH"]}'
+    return os.environ | {
+        'PATH': path,
+        'HOME': str(host.home(program)),
+        'RABBITMQ_ERLANG_COOKIE': cloud.password,
+    }
 
 
 def environment(cloud):

@@ -122,6 +122,10 @@ class Host(failover_base.Host):
         for link in ('lo', up, failover_base.BRIDGE):
             self.run(*inside, 'set', link, 'up')
 
+    def mounted(self):
+        """Return the mount points of the share service."""
+        return [place for place in self._mount_points() if place.startswith(f'{self._state}/')]
+
     # Programs -------------------------------------------------------------------------------------
 
     def home(self, name, user=None):
