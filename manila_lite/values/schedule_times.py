@@ -2,7 +2,8 @@
 """The times of a schedule: a cron expression in a time zone. Times are naive UTC, as in the database.
 
 cronsim finds the times, and does as cron of Debian when clocks change: a job at a fixed time that is skipped runs right after
-the change, and one whose time comes twice runs once. Jobs of each hour, or more often, run by the time that passes.
+the change, and one whose time comes twice runs once. Jobs of each hour, or more often, run by the time that passes. Where
+clocks go back by half an hour (Lord Howe Island), a job such as ``*/15 2 * * *`` lacks two times on that day.
 """
 
 import datetime

@@ -7,14 +7,16 @@ import sys
 import time
 
 from manila_lite.tests.simulation.history import History
+from manila_lite.tests.simulation.schedules.history import SchedulesHistory
 from manila_lite.tests.simulation.shares.history import SharesHistory
 
-_KINDS = {kind.kind: kind for kind in (History, SharesHistory)}
+_KINDS = {kind.kind: kind for kind in (History, SharesHistory, SchedulesHistory)}
 
 
 def _arguments():
     parser = argparse.ArgumentParser(
-        prog='tools/simulate', description='Histories of the engine of durable work, or of shares.'
+        prog='tools/simulate',
+        description='Histories of the engine of durable work, of shares, or of schedules.',
     )
     parser.add_argument(
         '--kind', choices=_KINDS, default=History.kind, help='what lives through them (default: engine)'

@@ -167,14 +167,15 @@ class Clock:
 
     def __init__(self):
         self.baton = None
+        self.epoch = EPOCH  # when the history begins; less, after all clocks went back
 
     def of_database(self):
         """Return the time of the database's clock, which has no offset."""
-        return EPOCH + datetime.timedelta(seconds=0.0 if self.baton is None else self.baton.now)
+        return self.epoch + datetime.timedelta(seconds=0.0 if self.baton is None else self.baton.now)
 
     def pop(self, index):
         now = 0.0
         if self.baton is not None:
             self.baton.maybe('clock')
             now = self.baton.now + self.baton.current.process.offset
-        return EPOCH + datetime.timedelta(seconds=now)
+        return self.epoch + datetime.timedelta(seconds=now)

@@ -54,10 +54,11 @@ globals().update(in_parts(EngineHistories, _PARTS))
 
 class SameSeedTest(testtools.TestCase):
     kind = History
+    seeds = 5
 
     def test_a_seed_has_one_history(self):
         deployment = self.useFixture(self.kind.deployment_class())
-        for seed in range(FIRST, FIRST + 5):
+        for seed in range(FIRST, FIRST + self.seeds):
             first, second = self.kind(seed, deployment), self.kind(seed, deployment)
             first.run()
             second.run()
