@@ -84,6 +84,7 @@ class Controller(fixtures.Fixture):
                 f'--targetdir={self.place}',
             ),
             f'--adminpass={PASSWORD}',
+            '--option=interfaces=lo',  # else its name has the IPv6 address of this machine, too
         )
         (self.place / 'conf').write_text(
             _CONF.format(
@@ -115,6 +116,11 @@ class Controller(fixtures.Fixture):
     def computers(self):
         """Return the names of all computers but the controller."""
         return sorted(set(self.tool('computer', 'list').split()) - {'DC1$'})
+
+    @property
+    def runs(self):
+        """Say whether it was started."""
+        return self._process is not None
 
     def start(self, netns):
         """Run in this namespace until ``stop``."""

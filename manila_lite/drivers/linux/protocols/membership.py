@@ -7,8 +7,6 @@ computer account. So each step can be repeated, whenever the process died.
 
 import dataclasses
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,15 +16,12 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.drivers.linux.protocols import active_directory, private_etc, samba_config
 from manila_lite.drivers.linux.protocols.active_directory import Domain
+from manila_lite.drivers.linux.protocols.domain_net import LATE, Net
 from manila_lite.drivers.linux.protocols.samba_users import replace
 from manila_lite.host import durable
-from manila_lite.host.commands import ENV, CommandFailed
 
 LOG = log.getLogger(__name__)
 
-#: Seconds for a search of a domain controller, and for a change of the domain.
-_FIND_SECONDS, _CHANGE_SECONDS = 45.0, 120.0
-_LATE = 'there was no answer in time'
 _NSSWITCH = 'passwd: files\ngroup: files\nhosts: files dns\n'
 
 
@@ -62,6 +57,7 @@ class Membership:
         self._file = state_dir / 'domain.json'
         self._conf = state_dir / 'domain.conf'
         self._etc = state_dir / 'etc'
+        self._net = Net(self.inside('net', f'--configfile={self._conf}'), state_dir / 'domain.lock')
 
     @property
     def noted(self) -> Member | None:
@@ -102,12 +98,10 @@ class Membership:
         :raises errors.Final: the domain cannot be reached or refuses it; with the reason, and what to do.
         """
         noted = self.noted
-        if (
-            noted
-            and noted.joined
-            and noted.is_of(domain)
-            and (self._state_dir / 'private' / 'secrets.tdb').exists()
-        ):
+        if noted and noted.realm != domain.realm:
+            self.leave(owner, domain)
+            noted = None
+        if noted and self._is_valid(noted, domain):
             return False
         member = Member(
             noted.computer if noted else active_directory.computer(owner),
@@ -120,25 +114,38 @@ class Membership:
         member = dataclasses.replace(member, workgroup=self._find(member, domain.remedy))
         self._note(member)
         self._configure(member)
-        words = ['ads', 'join', f'--user={domain.user}', *self._where(domain)]
-        worked, said = self._net(words, domain.password)
+        words = ['ads', 'join', '--no-dns-updates', f'--user={domain.user}', *self._where(domain)]
+        worked, said = self._net.run(words, domain.password)
         if not worked:
             LOG.warning('%s: the computer %s cannot join %s: %s', owner, member.computer, member.realm, said)
-            if said != _LATE:
-                self._drop()  # the domain did nothing
+            if said != LATE and noted is None:
+                self._drop()  # the domain did nothing, now or before
             raise errors.Final(
                 f'The CIFS server cannot join the domain {domain.realm.lower()} as {domain.user}: '
                 f'{active_directory.reason(said, domain.remedy)}.'
             )
+        self._register(owner, member)
         self._note(dataclasses.replace(member, joined=True))
         LOG.info('%s: joined the domain %s as %s', owner, member.realm, member.computer)
         return True
+
+    def _is_valid(self, noted: Member, domain: Domain) -> bool:
+        return noted.joined and noted.is_of(domain) and (self._state_dir / 'private' / 'secrets.tdb').exists()
 
     def _where(self, domain: Domain) -> list[str]:
         return [
             *([f'--server={domain.server}'] if domain.server else []),
             *([f'createcomputer={domain.ou}'] if domain.ou else []),
         ]
+
+    def _register(self, owner: str, member: Member) -> None:
+        """Put the name into the DNS of the domain. The join itself would wait minutes for a server out of reach."""
+        worked, said = self._net.run(['ads', 'dns', 'register', self._name(member), '--machine-pass'])
+        if not worked:
+            LOG.warning(
+                '%s: the DNS of the domain does not take the name %s, so clients can use addresses only: %s',
+                owner, self._name(member), said,
+            )  # fmt: skip
 
     def leave(self, owner: str, domain: Domain | None) -> None:
         """Have the domain delete the computer account. If it does not, the log says so: the server goes all the same."""
@@ -149,8 +156,8 @@ class Membership:
         if domain is not None and noted.is_of(domain):
             self._prepare(noted)
             if noted.joined:  # the name in its DNS; what stays there is no account
-                self._net(['ads', 'dns', 'unregister', self._name(noted), '--machine-pass'])
-            worked, said = self._net(['ads', 'leave', f'--user={domain.user}'], domain.password)
+                self._net.run(['ads', 'dns', 'unregister', self._name(noted), '--machine-pass'])
+            worked, said = self._net.run(['ads', 'leave', f'--user={domain.user}'], domain.password)
             said = '' if worked else said
         if said:
             LOG.warning(
@@ -167,7 +174,7 @@ class Membership:
         """Return the short name of the domain, asked of one of its controllers."""
         # It has the controllers that did not answer a minute ago.
         (self._run / 'gencache.tdb').unlink(missing_ok=True)
-        _, said = self._net(['ads', 'lookup', *([f'--server={member.server}'] if member.server else [])])
+        _, said = self._net.run(['ads', 'lookup', *([f'--server={member.server}'] if member.server else [])])
         if short := active_directory.workgroup(said):
             return short
         LOG.warning('%s: no domain controller answers: %s', member.realm, said)
@@ -219,31 +226,3 @@ class Membership:
 
     def _drop(self) -> None:
         durable.remove(self._file)
-
-    def _net(self, words: list[str], password: str = '') -> tuple[bool, str]:
-        """Run Samba's "net". Returns whether it worked, and its output.
-
-        The program gets the password through memory: it is in no file, and in no list of arguments.
-        """
-        secret = os.memfd_create('password')
-        try:
-            os.write(secret, f'{password}\n'.encode())
-            done = subprocess.run(
-                self.inside('net', f'--configfile={self._conf}', *words),
-                env={**ENV, 'PASSWD_FILE': f'/proc/self/fd/{secret}'} if password else ENV,
-                pass_fds=(secret,),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors='backslashreplace',
-                timeout=_CHANGE_SECONDS if password else _FIND_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return False, _LATE
-        except OSError as bad:
-            raise CommandFailed(f'net: {bad}') from bad
-        finally:
-            os.close(secret)
-        return not done.returncode, done.stdout.strip()

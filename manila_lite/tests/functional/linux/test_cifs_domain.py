@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """CIFS shares for users of Active Directory: a real domain controller, share servers that join, and real clients."""
 
+import contextlib
 import dataclasses
+import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import psutil
 from oslo_utils import uuidutils
 
 from manila_lite import values
-from manila_lite.tests import domain_controller, smb_client
+from manila_lite.tests import domain_controller, smb_client, waiting
 from manila_lite.tests.domain_controller import ADMIN, GROUP, PASSWORD, REALM, SHORT
 from manila_lite.tests.functional.linux import api_base, base, server_base
 from manila_lite.tests.functional.linux.cifs_base import LACKS, Cifs, processes
@@ -23,6 +26,51 @@ def need():
     groups.want('domains')
     if lacks := LACKS or domain_controller.missing():
         raise unittest.SkipTest(f'users of a domain need {lacks}')
+
+
+#: A share manager of a backend, until its file servers run.
+_SETUP = """import sys
+from pathlib import Path
+import manila_lite.cmd
+from oslo_config import cfg
+from manila_lite.drivers import load
+conf = cfg.ConfigOpts()
+conf([], default_config_files=[sys.argv[1]])
+load.make('linux', 'linux', 'test@linux', conf, Path(sys.argv[2])).setup()
+"""
+
+
+def nets(state, verb):
+    """Return the processes of Samba's "net" that join or leave a domain for servers below a folder."""
+    found = []
+    for one in psutil.process_iter(['name']):
+        with contextlib.suppress(psutil.Error):
+            words = one.cmdline() if one.info['name'] == 'net' else []
+            if verb in words and any(str(state) in word for word in words):
+                found.append(one)
+    return found
+
+
+def begun(state, verb):
+    """Wait until "net" runs; return its process."""
+    return waiting.until(lambda: nets(state, verb), f'net ads {verb} runs', pause=0.005)[0]
+
+
+def half_way(state):
+    """Wait until "net" checks the account that it has just created; return its process, which stands still."""
+    net = begun(state, 'join')
+    conf = next(word.partition('=')[2] for word in net.cmdline() if word.startswith('--configfile='))
+    file = Path(conf).with_name('private') / 'netlogon_creds_cli.tdb'
+
+    def written():
+        return file.stat().st_mtime_ns if file.exists() else None
+
+    before = written()
+    waiting.until(
+        lambda: written() != before or not net.is_running(), 'the domain has the computer', pause=0.001
+    )
+    net.suspend()
+    return net
 
 
 class Domain(api_base.ApiTest):
@@ -230,6 +278,58 @@ class Domain(api_base.ApiTest):
         self.remove(network, share, servers=(server,))
         self.until(lambda: not self.dc.computers(), 'the computer account is gone')
 
+    def test_join_and_leave_heal_from_a_kill_at_any_moment(self):
+        network, state = self.domain(), self.machine.state
+        body = {'size': 1, 'share_proto': 'CIFS', 'share_network_id': network, 'share_type': 'windows'}
+        share = self.lite.ok('POST', '/shares', {'share': body})['share']['id']
+        for net in (lambda: begun(state, 'join'), lambda: half_way(state)):
+            self._die_with(net())
+        [server] = [found['id'] for found in self.lite.ok('GET', '/share-servers')['share_servers']]
+        self.machine.spaces.append(f'manila-{server}')
+        [computer] = self.dc.computers()
+        self._die_alone()
+        made = self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'))
+        self.assertEqual('available', made['status'], self.lite.tail())
+        self.assertEqual([computer], self.dc.computers())
+        self.allow(share, 'alice')
+        self.writes(self.locations(share)[0][0], 'alice')
+        self.lite.ok('DELETE', f'/shares/{share}')
+        self.lite.ok('DELETE', f'/share-servers/{server}', wait=False)
+        self._die_with(begun(state, 'leave'))
+        self.until(lambda: self.lite.call('GET', f'/share-servers/{server}')[0] == 404, 'the server is gone')
+        self.assertEqual([], self.dc.computers())
+
+    def _die_with(self, net):
+        """Kill the share manager, then the program that it had started; start the share manager again."""
+        self.lite.kill()
+        net.kill()
+        self.lite.start()
+
+    def _die_alone(self):
+        """Kill the share manager only: the next one waits for the end of the program, and then joins by itself."""
+        net = begun(self.machine.state, 'join')
+        net.suspend()
+        self.addCleanup(_kill, net)
+        self.lite.kill()
+        self.lite.start()
+        self.until(self._waits, 'the share manager waits for the program that was left')
+        self.assertEqual([net], nets(self.machine.state, 'join'))
+        net.resume()
+
+    def _waits(self):
+        """Say whether the service has the lock of a membership open."""
+        one = psutil.Process(self.lite.process.pid)
+        return any(
+            file.path.endswith('/domain.lock')
+            for process in (one, *one.children(recursive=True))
+            for file in process.open_files()
+        )
+
+
+def _kill(process):
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.kill()
+
 
 class Backend(base.LinuxTest):
     """A backend without share servers."""
@@ -252,9 +352,23 @@ class Backend(base.LinuxTest):
     @classmethod
     def make(cls):
         """Start the domain controller first: the backend joins the domain when it starts."""
-        if not cls.dc.computers():
+        if not cls.dc.runs:
             cls.dc.start(cls.fabric.name('two'))
         return super().make()
+
+    def setUp(self):
+        super().setUp()
+        conf = self.state / 'conf'
+        self.addCleanup(conf.write_text, conf.read_text())
+
+    def leave(self):
+        """Have a share manager start without the domain."""
+        conf = self.state / 'conf'
+        before = conf.read_text()
+        conf.write_text(before.replace('linux_cifs_domain =', f'linux_cifs_users = {self.state}/users\n#'))
+        self.make().setup()
+        conf.write_text(before)
+        self.assertEqual([], self.dc.computers())
 
     def smb(self, share, user, command, text=None):
         """Run a command of a client as a user of the domain; return (success, output)."""
@@ -263,16 +377,21 @@ class Backend(base.LinuxTest):
             self.fabric.name('one'), path, f'{SHORT}\\{user}', PASSWORD, command, text=text
         )
 
-    def test_backend_joins_serves_users_of_the_domain_and_leaves_it(self):
-        [computer] = self.dc.computers()
+    def served(self):
+        """Return a share that alice writes to, and the group of bobby reads."""
         share = values.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'CIFS', 'pool')
         share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
         self.allow(share, ('alice', 'rw'), (GROUP, 'ro'))
         worked, said = self.smb(share, 'alice', 'put local f', 'hello')
         self.assertTrue(worked, said)
+        return share
+
+    def test_backend_joins_serves_users_of_the_domain_and_leaves_it(self):
+        [computer] = self.dc.computers()
+        share = self.served()
         self.assertEqual((True, 'hello'), self.smb(share, 'bobby', 'get f there'))
         for user, command in (('bobby', 'put local f'), ('carol', 'get f there')):
-            worked, said = self.smb(share, user, command, 'no')
+            _, said = self.smb(share, user, command, 'no')
             self.assertIn('NT_STATUS_ACCESS_DENIED', said)
         daemons = [one.pid for one in processes(self.state)]
         again = self.make()
@@ -280,10 +399,24 @@ class Backend(base.LinuxTest):
         self.assertEqual(daemons, [one.pid for one in processes(self.state)])
         self.assertEqual([computer], self.dc.computers())
         self.driver.delete_share(share)
-        conf = self.state / 'conf'
-        conf.write_text(
-            conf.read_text().replace('linux_cifs_domain =', f'linux_cifs_users = {self.state}/users\n#')
-        )
-        self.make().setup()
-        self.assertEqual([], self.dc.computers())
+        self.leave()
         self.assertEqual([], processes(self.state))
+
+    def test_start_heals_from_a_kill_at_any_moment_of_joining(self):
+        self.leave()
+        for net in (lambda: begun(self.state, 'join'), lambda: half_way(self.state)):
+            manager = subprocess.Popen(
+                [sys.executable, '-c', _SETUP, str(self.state / 'conf'), str(self.state / 'state')]
+            )
+            self.addCleanup(manager.wait, waiting.LIMIT)
+            self.addCleanup(manager.kill)
+            left = net()
+            manager.kill()
+            left.kill()
+        [computer] = self.dc.computers()
+        type(self).driver = self.make()
+        self.driver.setup()
+        self.assertEqual([computer], self.dc.computers())
+        share = self.served()
+        self.assertEqual((True, 'hello'), self.smb(share, 'bobby', 'get f there'))
+        self.driver.delete_share(share)
