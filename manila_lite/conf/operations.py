@@ -37,6 +37,15 @@ OPERATIONS = [
         'after a third of this time.',
     ),
     numeric.Float(
+        'failover_lease',
+        default=6.0,
+        min=6.0,
+        max=numeric.WEEK,
+        help='Seconds after which another host takes over a backend with several hosts, if the one that serves it does not '
+        'renew its lease. It does so after a quarter of this time, and lets go of the storage by itself when a fifth is '
+        'left. Raise it if the database, or the hosts, may be silent for longer than half of it.',
+    ),
+    numeric.Float(
         'max_clock_difference',
         default=5.0,
         min=0.5,

@@ -69,6 +69,8 @@ class Runner:
         self.may_claim: Callable[[], bool] = lambda: True
         #: Asked before each look for work: leases are times, and this host's clock may be wrong.
         self.clock_agrees: Callable[[], bool] = lambda: True
+        #: Whether no other process can be at the work of this queue once this one takes over: claims of others are void then.
+        self.works_alone = False
         self._drained = environment.event()
         self._threads: dict[str, Thread] = {}
 
@@ -104,12 +106,18 @@ class Runner:
         self.wake()
 
     def free_dead_claims(self) -> None:
-        """Free the claims of dead processes of this host, so that their operations do not wait until the leases run out."""
+        """Free the claims of dead processes of this host, so that their operations do not wait until the leases run out. If
+        this process works alone, free those of all others: their hosts have let go of the storage.
+        """
         with self.services.db.writer() as conn:
             for owner in rows.claim_owners(conn, self.topic, self.host):
-                if owner != self.owner and self._environment.is_dead(owner):
+                if owner != self.owner and (self.works_alone or self._environment.is_dead(owner)):
                     count = rows.free_claims_of(conn, owner)
-                    LOG.warning('%s operations of %s are taken over: that process has ended', count, owner)
+                    LOG.warning(
+                        '%s operations of %s are taken over: that process does not work there any more',
+                        count,
+                        owner,
+                    )
 
     def wake(self, lanes: Iterable[str] = ()) -> None:
         """Look for work now, or as soon as one of these lanes, if any are named, has a free thread."""

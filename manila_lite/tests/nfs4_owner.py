@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An NFS 4.0 client that has a file open and locked, and goes on with both when its server comes up elsewhere.
+"""An NFS client (4.0 or 4.1) that has a file open and locked, and goes on with both when its server comes up elsewhere.
 
 It does what a kernel does: it connects again, asks for its open and its lock back while the server lets clients reclaim
 them, and repeats the call that was not answered.
@@ -17,7 +17,8 @@ from manila_lite.tests.security import nfs4
 #: Length of each record in the file.
 RECORD = 16
 #: Seconds for a connection, and for an answer.
-_PATIENCE = 1.0
+_REACHED, _PATIENCE = 0.25, 1.0
+_PORT = 2049
 _PAUSE = 0.05
 _WRITE_SHARE, _WRITE_LOCK, _CONFIRM, _ALL, _SYNC = 2, 2, 2, 0xFFFFFFFFFFFFFFFF, 2
 #: Refusals that mean that the server does not know this client's state.
@@ -25,7 +26,9 @@ _UNKNOWN = ('STALE_CLIENTID', 'STALE_STATEID', 'EXPIRED', 'BAD_STATEID')
 
 
 class Owner:
-    """The state of one client at one server: a file that it opened for writing and locked as a whole."""
+    """The state of one client of NFS 4.0 at one server: a file that it opened for writing and locked as a whole."""
+
+    _version = nfs4.Client
 
     def __init__(self, address, netns, directory, file):
         self._words = address, netns
@@ -72,7 +75,8 @@ class Owner:
 
     def _connect(self):
         address, netns = self._words
-        self._client = nfs4.Client(address, netns=netns, seconds=_PATIENCE)
+        nfs4.connected(address, _PORT, netns, _REACHED).close()
+        self._client = self._version(address, netns=netns, seconds=_PATIENCE)
 
     def _next(self):
         self._sequence += 1
@@ -81,6 +85,8 @@ class Owner:
     def _open(self, place, how, reclaim):
         self._sequence = 0
         who = struct.pack('>Q', self._client.become(self._name, self._verifier)) + nfs4.opaque(self._name)
+        if not reclaim:
+            self._client.reclaimed()
         opened = self._client.compound(
             (nfs4.PUTFH, nfs4.opaque(place)),
             (nfs4.OPEN, self._next() + struct.pack('>II', _WRITE_SHARE, 0) + who + how),
@@ -98,6 +104,18 @@ class Owner:
             + who
         )
         self._lock = self._client.compound(file, (nfs4.LOCK, lock))[-1]
+        if reclaim:
+            self._client.reclaimed()
+
+
+class Owner41(Owner):
+    """The same for NFS 4.1: each connection has a session, and the server hears when the client has its state back."""
+
+    _version = nfs4.Client41
+
+    def _connect(self):
+        super()._connect()
+        self._client.become(self._name, self._verifier)
 
 
 class Writer(threading.Thread):
@@ -107,10 +125,10 @@ class Writer(threading.Thread):
     between two answers that was longer than a second. ``refusals`` has all refusals but those of the grace period.
     """
 
-    def __init__(self, address, netns, directory, file='log', pause=0.02):
+    def __init__(self, address, netns, directory, file='log', pause=0.02, version=Owner):
         super().__init__(daemon=True)
         self.file = file
-        self._owner = Owner(address, netns, directory, file)
+        self._owner = version(address, netns, directory, file)
         self._pause = pause
         self._ending = threading.Event()
         self.acknowledged, self.gaps, self.refusals = 0, [], []

@@ -81,9 +81,10 @@ def ask(netns, path, user, password, command):
 
 
 class Session:
-    """A client that stays connected."""
+    """A client that stays connected. ``seconds``: for an answer."""
 
-    def __init__(self, netns, path, user, password):
+    def __init__(self, netns, path, user, password, seconds=_SECONDS):
+        self.seconds = seconds
         self._folder = tempfile.TemporaryDirectory()
         self._mine, theirs = pty.openpty()
         # A terminal is needed: smbclient would write into a pipe only at its end.
@@ -98,7 +99,11 @@ class Session:
         )
         os.close(theirs)
         self._asked = 0
-        self.call('ls')
+        try:
+            self.call('ls')
+        except BaseException:
+            self.close()
+            raise
 
     def call(self, command, text=''):
         """Run a command; return (worked, output)."""
@@ -110,7 +115,7 @@ class Session:
         return not any(word in said for word in _FAILED), said
 
     def _said(self, whole):
-        said, end = '', time.monotonic() + _SECONDS
+        said, end = '', time.monotonic() + self.seconds
         while not whole.search(said):
             if not select.select([self._mine], [], [], max(0, end - time.monotonic()))[0]:
                 raise AssertionError(f'smbclient does not end: {said}')

@@ -26,9 +26,10 @@ NAMES = (
     'beside',
     'scale',
     'gateway',
+    'failover',
 )
 #: Those that run only when they are named.
-_NAMED = ('beside', 'scale', 'gateway')
+_NAMED = ('beside', 'scale', 'gateway', 'failover')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:

@@ -33,6 +33,14 @@ def _bytes(source: Path, *more: str) -> bytes:
         return made.read_bytes()
 
 
+def prepare(source: Path, *more: str) -> None:
+    """Compile the library, for a later ``install``: a host that takes over has no time for that.
+
+    :raises CommandFailed: it cannot be compiled.
+    """
+    _bytes(source, *more)
+
+
 def install(library: Path, source: Path, *more: str) -> None:
     """Make the library anew, with its folder: what was there before counts for nothing, since a server runs it as root.
 

@@ -12,6 +12,11 @@ from manila_lite.drivers.file_servers import compiled
 _SOURCE = Path(__file__).with_suffix('.c')
 
 
+def prepare() -> None:
+    """See ``compiled.prepare``."""
+    compiled.prepare(_SOURCE)
+
+
 class ConnectionGuard:
     """The guard of one file server, whose folder is ``home``. ``most``: connections of an address."""
 

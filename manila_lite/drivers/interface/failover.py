@@ -14,10 +14,6 @@ class FailsOver(ShareDriver):
     manager died or hangs. ``setup`` makes sure that no other host has the storage.
     """
 
-    #: Seconds that the backend lease must last at least, so that a host can let go between the time that the driver is told
-    #: and the end of the lease.
-    LEAST_LEASE = 10
-
     @property
     @abc.abstractmethod
     def fails_over(self) -> bool:
@@ -62,4 +58,7 @@ class FailsOver(ShareDriver):
 
     @abc.abstractmethod
     def obstacle(self) -> str:
-        """Return the reason why this host, which waits, could not serve the backend, or ''. Must be quick."""
+        """Return the reason why this host, which waits, could not serve the backend, or ''. Must be quick.
+
+        Called about once a second, so that the driver can see meanwhile whether the host that serves still writes.
+        """

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of a backend: its pool and file servers come up, are kept up, and go, perhaps to another host."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 
 from oslo_log import log
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers import connection_guard
 from manila_lite.drivers.interface import Backend, FailsOver, capabilities_of, replication_of
 from manila_lite.drivers.linux import report
 from manila_lite.drivers.linux.options import is_in_domains
 from manila_lite.drivers.linux.parts import Parts
-from manila_lite.drivers.linux.protocols import active_directory, check
+from manila_lite.drivers.linux.protocols import active_directory, check, handle_guard
 from manila_lite.drivers.linux.protocols.protocol_servers import membership_of
 from manila_lite.host.commands import CommandFailed
 
@@ -110,11 +112,16 @@ class LinuxLifecycle(FailsOver):
         return self.parts.keeper.presence() if self.parts.keeper else 'always'
 
     def stand_back(self) -> None:
-        """Have nothing of the pool here, and forget all that was known of it: other hosts change it."""
+        """Have nothing of the pool here, and forget all that was known of it: other hosts change it. Compile what file servers
+        need, so that they start at once when this host takes over.
+        """
         if self.parts.keeper:
             self.parts.copies.end_all()
             self.parts.keeper.stand_back()
             self.parts = Parts(self.backend)
+            with contextlib.suppress(CommandFailed, OSError):  # a server that starts says why
+                handle_guard.prepare()
+                connection_guard.prepare()
 
     def let_go(self) -> None:
         if self.parts.keeper:

@@ -22,7 +22,7 @@ from manila_lite.manager.runtime.standby import Standby
 LOG = log.getLogger(__name__)
 
 #: Fractions of the lease: how often it is renewed or tried for, and how long this process relies on it.
-_TRY, _COUNT_ON = 1 / 3, 0.8
+_TRY, _COUNT_ON = 1 / 4, 0.8
 #: Seconds after the end of another process's lease until the next try; also the least time between two tries.
 _AFTER = 0.1
 #: Seconds until the next try after a guarded backend stopped serving, or could not begin.
@@ -61,8 +61,9 @@ class BackendLease:
     """The right to work at one backend. ``start`` is called once the service's row exists.
 
     A ``guarded`` backend is told of each renewal before this process relies on it. At a stop its lease is not given up, but
-    runs out: until then a process that is started again on this host goes on without a break. It is passed on when this
-    machine is drained and another one is ready: the event of ``wait`` is set then, ``passes`` says so, and ``pass_on`` ends it.
+    prolonged: until it runs out a process that is started again on this host goes on without a break. It is passed on when
+    this machine is drained and another one is ready: the event of ``wait`` is set then, ``passes`` says so, and ``pass_on``
+    ends it.
     """
 
     def __init__(
@@ -77,7 +78,10 @@ class BackendLease:
         self._environment = environment
         self._guarded = guarded
         self._key = (host, binary)
-        self._lease = services.conf.operations.lease
+        conf = services.conf.operations
+        self._lease = conf.failover_lease if guarded else conf.lease
+        #: From the stop of this process, for the start of the next one.
+        self._last_lease = max(conf.lease, conf.failover_lease)
         self._owner = environment.process()
         #: Asked before the lease is taken: by a clock that is ahead, the lease of another process seems to be over.
         self.may_take: Callable[[], bool] = lambda: True
@@ -172,22 +176,31 @@ class BackendLease:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Give the lease up, so that another process may have the backend; that of a guarded backend runs out."""
+        """Give the lease up, so that another process may have the backend; that of a guarded backend is prolonged."""
         self.finish()
         self._stopped.set()
         if self._thread is None:
             return
         self._thread.join()
         self._until = 0.0
-        if self._standby:
-            if self._end is None:
-                self._standby.end()
+        if self._standby and self._end is None:
+            self._standby.end()
             return
         try:
-            with self._services.db.writer() as conn:
-                backend_leases.release(conn, *self._key, self._owner)
+            self._prolong(self._guarded) if self._guarded else self._give_up()
         except Exception:
-            LOG.exception('%s: its lease could not be given up and will run out', self._key[0])
+            LOG.exception('%s: its lease could not be given up, or prolonged; it will run out', self._key[0])
+
+    def _give_up(self) -> None:
+        with self._services.db.writer() as conn:
+            backend_leases.release(conn, *self._key, self._owner)
+
+    def _prolong(self, guarded: Guarded) -> None:
+        asked = self._environment.boottime()
+        with self._services.db.writer() as conn:
+            kept = backend_leases.renew(conn, *self._key, self._owner, self._last_lease)
+        if kept:
+            guarded.keep(asked + self._last_lease * _COUNT_ON)
 
     def _run(self) -> None:
         while not self._waits_in_vain():
@@ -201,6 +214,7 @@ class BackendLease:
         while (left := end - self._environment.boottime()) > 0:
             if self._stopped.wait(min(left, self._standby.pause)):
                 return True
+            self._obstacle()  # the driver looks whether the other host still writes
             if not self._passing and self._standby.calls(
                 self._environment.boottime(), holds=self._end is not None
             ):

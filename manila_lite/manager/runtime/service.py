@@ -136,11 +136,6 @@ def _driver(conf: Any, name: str) -> Any:
         )
     if driver.HANDLES_SHARE_SERVERS:
         admin_network.check(conf, name, driver)
-    if isinstance(driver, FailsOver) and driver.fails_over and conf.operations.lease < driver.LEAST_LEASE:
-        raise errors.BadConfig(
-            f'[operations] lease: a backend with several hosts needs at least {driver.LEAST_LEASE} seconds, '
-            f'so that one can let go in time'
-        )
     return driver
 
 
@@ -206,6 +201,7 @@ class ShareManager:
         self.backend_lease.may_take = worker.runner.clock_agrees
         if self._fails_over:
             worker.runner.executor.presence = self._fails_over.presence
+            worker.runner.works_alone = True
         self._ready_until: threading.Event | None = None  # ends with the lease for which the backend is ready
         self._stopping = environment.event()
         self._reporting = environment.lock()

@@ -13,10 +13,13 @@ from manila_lite.tests import nfs_client
 
 _PROGRAM, _VERSION, _COMPOUND = 100003, 4, 1
 _AUTH_SYS, _LAST = 1, 0x80000000
+#: In NFS 4.1 the answer to an open that gets no delegation.
+_NONE_FOR_A_REASON = 3
 _SECONDS = 20
 #: Numbers of operations.
 ACCESS, COMMIT, CREATE, GETATTR, GETFH, LINK, LOOKUP, LOOKUPP = 3, 5, 6, 9, 10, 11, 15, 16
 LOCK, OPEN, OPEN_CONFIRM, SETCLIENTID, SETCLIENTID_CONFIRM = 12, 18, 20, 35, 36
+EXCHANGE_ID, CREATE_SESSION, SEQUENCE, RECLAIM_COMPLETE = 42, 43, 53, 58
 PUTFH, PUTROOTFH, READ, READDIR, READLINK, REMOVE, RENAME, SAVEFH, SETATTR, WRITE = (
     22,
     24,
@@ -60,6 +63,8 @@ NAMES = {
     10025: 'BAD_STATEID',
     10033: 'NO_GRACE',
     10034: 'RECLAIM_BAD',
+    10052: 'BADSESSION',
+    10054: 'COMPLETE_ALREADY',
 }
 
 
@@ -128,9 +133,19 @@ def _opened(answer):
     stateid, flags = answer.take('16sIQQI')[::4]
     for _ in range(answer.number()):
         answer.number()
-    if answer.number():
+    if answer.number() not in (0, _NONE_FOR_A_REASON):
         raise ConnectionError('a delegation, which was not asked for')
     return stateid, flags
+
+
+def _known_as(answer):
+    """Return the number of a client of NFS 4.1, and the first number of its calls for sessions."""
+    number, sequence, _, _, _ = answer.take('QIIIQ')
+    for _ in range(2):
+        answer.opaque()
+    if answer.number():
+        raise ConnectionError('the server describes itself, which was not expected')
+    return number, sequence
 
 
 #: Readers of results, for operations that have one.
@@ -151,11 +166,14 @@ _READERS = {
     OPEN: _opened,
     OPEN_CONFIRM: lambda answer: answer.take('16s')[0],
     LOCK: lambda answer: answer.take('16s')[0],
+    EXCHANGE_ID: _known_as,
+    CREATE_SESSION: lambda answer: answer.take('16sII24x4x24x4x')[0],
+    SEQUENCE: lambda answer: answer.take('16sIIIII')[0],
     SETATTR: lambda answer: [answer.number() for _ in range(answer.number())],
 }
 
 
-def _connected(address, port, netns, seconds):
+def connected(address, port, netns, seconds):
     """Return a socket in the namespace. It stays where it was made, and only the thread that makes it has entered."""
 
     def connect():
@@ -173,8 +191,11 @@ class Client:
     ``seconds``: for the connection, and for each answer.
     """
 
+    #: The minor version of NFS 4.
+    minor = 0
+
     def __init__(self, address, port=2049, *, netns=None, uid=0, gid=0, seconds=_SECONDS):
-        self._socket = _connected(address, port, netns, seconds)
+        self._socket = connected(address, port, netns, seconds)
         self._who = opaque(struct.pack('>I', 0) + name('attacker') + struct.pack('>III', uid, gid, 0))
 
     def close(self):
@@ -186,7 +207,7 @@ class Client:
 
         :raises Refused: one was refused; the server does not look at later ones.
         """
-        body = opaque(b'') + struct.pack('>II', 0, len(operations))
+        body = opaque(b'') + struct.pack('>II', self.minor, len(operations))
         body += b''.join(struct.pack('>I', number) + arguments for number, arguments in operations)
         answer = self._call(body)
         status, _, count = answer.number(), answer.opaque(), answer.number()
@@ -238,6 +259,9 @@ class Client:
         [(number, confirm)] = self.compound((SETCLIENTID, verifier + opaque(who) + callback))
         self.compound((SETCLIENTID_CONFIRM, struct.pack('>Q', number) + confirm))
         return number
+
+    def reclaimed(self):
+        """Do nothing: a server does not ask a client of NFS 4.0 whether it has its state back."""
 
     def walk(self, *names):
         """Return the handle of a path, from the root of all exports."""
@@ -297,3 +321,43 @@ class Client:
     def remove(self, handle, word):
         """Remove a name from the directory."""
         return self.compound((PUTFH, opaque(handle)), (REMOVE, name(word)))
+
+
+#: Of the calls of a session: no padding, sizes of a call and of an answer, operations in a call, calls at once, no RDMA.
+_CHANNEL = struct.pack('>IIIIIII', 0, 1 << 20, 1 << 20, 1 << 12, 16, 1, 0)
+
+
+class Client41(Client):
+    """A connection of NFS 4.1: its operations are in a session, one call at a time (RFC 8881)."""
+
+    minor = 1
+
+    def __init__(self, *where, **more):
+        super().__init__(*where, **more)
+        self._session, self._calls = None, 0
+
+    def compound(self, *operations):
+        """See ``Client``."""
+        if self._session is None:
+            return super().compound(*operations)
+        self._calls += 1
+        turn = self._session + struct.pack('>IIII', self._calls, 0, 0, 0)
+        return super().compound((SEQUENCE, turn), *operations)[1:]
+
+    def become(self, who, verifier=bytes(8)):
+        """Make the server know a client of this name, and begin its session. Return its number there."""
+        self._session, self._calls = None, 0
+        [(number, sequence)] = self.compound(
+            (EXCHANGE_ID, verifier + opaque(who) + struct.pack('>III', 0, 0, 0))
+        )
+        how = struct.pack('>QII', number, sequence, 0) + _CHANNEL * 2 + struct.pack('>III', 1, 1, 0)
+        [self._session] = self.compound((CREATE_SESSION, how))
+        return number
+
+    def reclaimed(self):
+        """Tell the server that this client has all its state back, or had none."""
+        try:
+            self.compound((RECLAIM_COMPLETE, struct.pack('>I', 0)))
+        except Refused as refused:
+            if refused.name != 'COMPLETE_ALREADY':
+                raise

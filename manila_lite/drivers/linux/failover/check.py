@@ -28,14 +28,9 @@ def problems(conf: LinuxOptions) -> Iterator[values.Problem]:
             'name a block device with btrfs that all hosts of the backend can open',
         ),
         (
-            bool(conf.linux_cifs_users),
-            'linux_cifs_users',
-            'remove it: CIFS shares do not come up on another host',
-        ),
-        (
             conf.linux_cifs_active_directory,
             'linux_cifs_active_directory',
-            'remove it: CIFS shares do not come up on another host',
+            'remove it: servers of a domain do not come up on another host; linux_cifs_users is possible',
         ),
         (
             bool(conf.linux_peers),

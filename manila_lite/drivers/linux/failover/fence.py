@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fence: before this host mounts a shared pool, the host that had it must have let go, or be known not to write."""
+"""The fence: before this host mounts a shared pool, the host that had it must have let go, or be known not to write.
 
+A host that waits looks at the mark all the time. So when the lease of a host that died is over, it is known already that its
+mark stands still.
+"""
+
+import dataclasses
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +24,24 @@ HOST = '{host}'
 #: Seconds between looks at the mark.
 _LOOK = 0.1
 #: Seconds for which the mark of a host that no longer writes stands still: several beats. After a fence command fewer do.
-_STILL, _STILL_AFTER_COMMAND = 4.0, 1.5
+_STILL, _STILL_AFTER_COMMAND = 4.0, 1.0
+#: Longest pause between two looks, in seconds: after a longer one, the mark may have been another one meanwhile.
+_GAP = 2.5
 #: Seconds that a host which still beats gets to let go, without a fence command and before one.
 _LETS_GO, _BEFORE_COMMAND = 30.0, 4.0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sight:
+    """A mark, and the monotonic times of the first and the last look that found it."""
+
+    mark: Mark | None
+    since: float
+    last: float
+
+    @property
+    def seconds(self) -> float:
+        return self.last - self.since
 
 
 class Fence:
@@ -30,6 +50,21 @@ class Fence:
     def __init__(self, command: Sequence[str], seconds: float):
         self._command = tuple(command)
         self._seconds = seconds
+        self._sight: _Sight | None = None
+
+    def look(self, device: Path) -> _Sight:
+        """Look at the mark, and remember for how long it has stood still.
+
+        :raises CommandFailed: it cannot be read.
+        """
+        before, before_that = time.monotonic(), self._sight
+        found = mark.read(device)
+        if before_that and found == before_that.mark and before - before_that.last <= _GAP:
+            sight = _Sight(found, before_that.since, before)
+        else:
+            sight = _Sight(found, now := time.monotonic(), now)
+        self._sight = sight
+        return sight
 
     def settle(self, device: Path, token: str, state: str, name: str) -> Mark | None:
         """Wait until no other host has the pool on the device. Return the mark of the host that had it last.
@@ -39,7 +74,7 @@ class Fence:
         :raises errors.Final: the hosts mount the pool in different folders.
         :raises CommandFailed: another host still has the pool, or the fence command failed.
         """
-        last = mark.read(device)
+        last = self.look(device).mark
         if last is None or last.token == token:
             return last
         if last.state != state and last.name != name:
@@ -79,18 +114,14 @@ class Fence:
         """Watch the mark until it is free, or has stood still, or for ``patience`` seconds. Return it, and whether it stood
         still.
         """
-        seen, since = mark.read(device), time.monotonic()
-        end = since + max(patience, still)
-        while seen is not None and not seen.free:
+        end = time.monotonic() + max(patience, still)
+        while (sight := self.look(device)).mark is not None and not sight.mark.free:
+            if sight.seconds >= still:
+                return sight.mark, True
+            if time.monotonic() >= end:
+                break
             time.sleep(_LOOK)
-            now, found = time.monotonic(), mark.read(device)
-            if found != seen:
-                seen, since = found, now
-            elif now - since >= still:
-                return seen, True
-            if now >= end:
-                return seen, False
-        return seen, False
+        return sight.mark, False
 
     def _fenced(self, device: Path, last: Mark) -> Mark | None:
         """Run the fence command against the host of the mark, and check that it writes no more."""
@@ -103,6 +134,7 @@ class Fence:
                 f'{last.name} could not be fenced, so its pool on {device} is not taken over. '
                 f'linux_fence_command: {bad}'
             ) from bad
+        self._sight = None  # what it wrote before does not count
         seen, still = self._watch(device, _STILL_AFTER_COMMAND + 1, _STILL_AFTER_COMMAND)
         if seen is not None and not seen.free and not still:
             raise CommandFailed(

@@ -22,9 +22,9 @@ from manila_lite.host.commands import CommandFailed, run
 
 LET_GO = '--let-go'
 #: Seconds between beats, and between looks at the lease.
-BEAT, _LOOK = 0.5, 0.1
+BEAT, _LOOK = 0.25, 0.1
 #: Seconds between the first mark and the mount: longer than a beat.
-_SETTLES = 0.7
+_SETTLES = 0.4
 #: Seconds for the last beat to end: the device may hang.
 _LAST_BEAT = 5.0
 #: Options of the mounts. Records of NFS clients are not synced one by one, so they are written soon.

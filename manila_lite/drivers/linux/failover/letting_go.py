@@ -25,7 +25,7 @@ from manila_lite.host.daemon import Daemon
 from manila_lite.host.descriptors import opened
 
 #: Records of the daemons of a share server, in its folder.
-_RECORDS = ('*/ganesha.json', '*/bus.json')
+_RECORDS = ('*/ganesha.json', '*/bus.json', '*/cifs/smbd.json')
 #: Seconds between tries, and after which programs that use the pool are killed.
 _PAUSE, _PATIENCE = 0.1, 1.0
 
@@ -109,7 +109,11 @@ def _kill_daemons(task: FailoverTask) -> None:
         for record in task.servers.glob(pattern):
             if process := Daemon(record).process():
                 with contextlib.suppress(psutil.NoSuchProcess):
+                    clients = process.children(recursive=True)  # smbd has one for each
                     process.kill()
+                    for client in clients:
+                        with contextlib.suppress(psutil.NoSuchProcess):
+                            client.kill()
 
 
 def _remove_networks(task: FailoverTask, known: set[str]) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from oslo_utils import uuidutils
 
-from manila_lite import release
 from manila_lite.drivers.linux.failover.mark import Mark
 from manila_lite.host import clock, durable
 
@@ -28,11 +27,6 @@ class FailoverTask:
     fabric: str
     token: str
     seen: str = ''
-
-    @property
-    def start_key(self) -> str:
-        """Return a text that differs for every other task, and release."""
-        return json.dumps([self.device, self.state, self.fabric, self.token, release.VERSION])
 
     @property
     def root(self) -> Path:

@@ -30,6 +30,12 @@ def version() -> str:
     return compiled.version(_SOURCE, *_OPTIONS, str(plugin()))
 
 
+def prepare() -> None:
+    """See ``compiled.prepare``."""
+    if behind := plugin():
+        compiled.prepare(_SOURCE, *_OPTIONS, str(behind))
+
+
 class HandleGuard:
     """The guard of one NFS server, whose folder is ``home``."""
 

@@ -50,6 +50,7 @@ def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
         lacks=_lacking(conf).get('CIFS', ''),
         connections=conf.linux_cifs_connections,
         per_address=conf.linux_connections_per_address,
+        mirror=DurableFiles(home / _FOLDERS['CIFS']) if is_shared(conf) else None,
     )
 
 

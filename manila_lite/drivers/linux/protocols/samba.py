@@ -21,6 +21,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.file_servers.ganesha_clients import Block
+from manila_lite.drivers.file_servers.ganesha_exports import Mirror
 from manila_lite.drivers.linux.protocols import membership, samba_config, samba_users
 from manila_lite.drivers.linux.protocols.domain_users import DomainUsers
 from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
@@ -58,9 +59,10 @@ class Samba(FileServer):
         per_address: int,
         users: str | None = None,
         lacks: str = '',
+        mirror: Mirror | None = None,
     ):
         """Remember the options. ``connections``: most connections, in all and ``per_address``. ``lacks`` is the reason why CIFS
-        cannot be served here, or ''.
+        cannot be served here, or ''; ``mirror``: see ``SmbShares``.
         """
         super().__init__(state_dir, home, netns)
         self._port = port
@@ -75,7 +77,7 @@ class Samba(FileServer):
         self._users = samba_users.Users(users, state_dir / 'private')
         self._domain_users = DomainUsers(state_dir / 'private' / 'names.json')
         self._change = threading.RLock()
-        self._shares = SmbShares(state_dir, self._first, self._reload)
+        self._shares = SmbShares(state_dir, self._first, self._reload, mirror)
         self.exports = self._shares
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:

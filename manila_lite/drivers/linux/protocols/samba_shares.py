@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from manila_lite import errors
-from manila_lite.drivers.file_servers.ganesha_exports import Seen, differences
+from manila_lite.drivers.file_servers.ganesha_exports import Mirror, Seen, differences
 from manila_lite.drivers.linux.protocols import samba_config
 from manila_lite.drivers.linux.protocols.samba_users import replace
 
@@ -22,8 +22,13 @@ Reload = Callable[[str, bool], None]
 class SmbShares:
     """The shares of one CIFS server. Safe for threads."""
 
-    def __init__(self, state_dir: Path, first: Callable[[], str], reload: Reload):
-        """Remember the state directory, and a function that returns the present part of the configuration before the shares."""
+    def __init__(
+        self, state_dir: Path, first: Callable[[], str], reload: Reload, mirror: Mirror | None = None
+    ):
+        """Remember the state directory, and a function that returns the present part of the configuration before the shares.
+        ``mirror`` is for a server that moves between machines.
+        """
+        self._mirror = mirror or Mirror()
         self._state_dir = state_dir
         self._first = first
         self._reload = reload
@@ -127,6 +132,7 @@ class SmbShares:
             replace(self._served / f'{name}.conf', text)
             (self._held / f'{name}.conf').unlink(missing_ok=True)
             self._apply(called, everybody=False)
+            self._mirror.push(name, text)
         return {}
 
     def _vet(self, name: str, called: str) -> None:
@@ -143,6 +149,7 @@ class SmbShares:
             if (self._served / f'{name}.conf').exists():
                 self._held.mkdir(parents=True, exist_ok=True)
                 (self._served / f'{name}.conf').replace(self._held / f'{name}.conf')
+                self._mirror.push(name, None)
 
     def withdraw(self, name: str) -> None:
         """Stop serving the share, and close its sessions; its name and clients are remembered."""
@@ -162,6 +169,7 @@ class SmbShares:
         with self._lock:
             for path in (self._held, self._served):
                 (path / f'{name}.conf').unlink(missing_ok=True)
+            self._mirror.push(name, None)
 
     def _apply(self, called: str, *, everybody: bool) -> None:
         """Put the present configuration in force."""

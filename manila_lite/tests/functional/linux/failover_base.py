@@ -25,13 +25,13 @@ from testtools import content
 
 import manila_lite
 from manila_lite.db import models
-from manila_lite.tests import nfs4_owner, nfs_client, process, waiting
+from manila_lite.tests import nfs4_owner, nfs_client, process, smb_writer, waiting
 from manila_lite.tests.functional.linux import base, server_base
 
 #: The request that has a file share all blocks of another.
 _FICLONE = 0x40049409
-#: Seconds from the end of the lease until clients are served again.
-WITHIN = 10.0
+#: Seconds from the end of the lease until clients are served again, on a busy machine: tools/bench/failover.py measures it.
+WITHIN = 50.0
 BRIDGE = 'vlan11'
 ADDRESS = server_base.address('four', 5)
 _ROOT = str(Path(manila_lite.__file__).parents[1])
@@ -272,8 +272,8 @@ class FailoverTest(server_base.MachineTest):
     """Two hosts, one pool. The share manager of the host ``one`` works, that of ``two`` waits, and a client writes."""
 
     FENCE = 'guard'
-    #: Of the backend, in seconds.
-    LEASE = 15
+    #: Of the backend, in seconds; None for the default.
+    LEASE: int | None = None
 
     def setUp(self):
         super().setUp()
@@ -293,7 +293,8 @@ class FailoverTest(server_base.MachineTest):
                 _BACKEND.format(device='DEVICE', fence=self.FENCE),
             )
         )
-        self.parts.edit('lease = 60', f'lease = {self.LEASE}')
+        if self.LEASE:
+            self.parts.edit('lease = 60', f'lease = 60\nfailover_lease = {self.LEASE}')
         self.hosts = []
         self.addOnException(lambda _: self.addDetail('logs', content.text_content(self._logs())))
         self.addCleanup(self._end)
@@ -392,10 +393,10 @@ class FailoverTest(server_base.MachineTest):
             {'share_network': {'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}},
         )['share_network']['id']
 
-    def request(self, network):
+    def request(self, network, proto='NFS'):
         """Request a share; return its id."""
         return self.parts.ok(
-            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_network_id': network}}
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': proto, 'share_network_id': network}}
         )['share']['id']
 
     def share(self):
@@ -404,30 +405,40 @@ class FailoverTest(server_base.MachineTest):
 
     def location(self, share, server):
         """Wait for the share at this address; return its path. The friend may write to it."""
+        address, _, path = self.allowed(share, 'ip', server_base.address('four', 101)).partition(':')
+        self.assertEqual(server, address)
+        return path
+
+    def cifs_share(self, user):
+        """Return the path of a new CIFS share to which the user may write."""
+        return self.allowed(self.request(self.network, 'CIFS'), 'user', user)
+
+    def allowed(self, share, kind, client):
+        """Wait for the share, let a client write to it, and return the path of its export location."""
         made = self.parts.wait(f'/shares/{share}', 'share', ('available', 'error'))
         self.assertEqual('available', made['status'], self.parts.tail())
         rule = self.parts.ok(
             'POST',
             f'/shares/{share}/action',
-            {
-                'allow_access': {
-                    'access_type': 'ip',
-                    'access_to': server_base.address('four', 101),
-                    'access_level': 'rw',
-                }
-            },
+            {'allow_access': {'access_type': kind, 'access_to': client, 'access_level': 'rw'}},
         )['access']['id']
         self.parts.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         [location] = self.parts.ok('GET', f'/shares/{share}/export_locations')['export_locations']
-        address, _, path = location['path'].partition(':')
-        self.assertEqual(server, address)
-        return path
+        return location['path']
 
-    def writer(self, path, file='log'):
+    def writer(self, path, file='log', version=nfs4_owner.Owner, pause=0.02):
         """Return a client that writes to a file that it has locked, until the test ends."""
         writer = self.until(
-            lambda: nfs4_owner.Writer(ADDRESS, self.machine.space('friend'), path, file), 'a client writes'
+            lambda: nfs4_owner.Writer(ADDRESS, self.machine.space('friend'), path, file, pause, version),
+            'a client writes',
         )
+        self.addCleanup(writer.end)
+        writer.goes_on()
+        return writer
+
+    def cifs_writer(self, path, user='alice'):
+        """Return a CIFS client that writes files until the test ends."""
+        writer = smb_writer.Writer(self.machine.space('friend'), path, user, user)
         self.addCleanup(writer.end)
         writer.goes_on()
         return writer

@@ -6,14 +6,10 @@ import time
 from pathlib import Path
 
 import psutil
-from oslo_config import cfg
 
-import manila_lite.conf
-from manila_lite import errors
 from manila_lite.drivers.linux.failover import mark
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.host.commands import CommandFailed
-from manila_lite.manager.runtime import service
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import failover_base as base
 
@@ -133,9 +129,7 @@ class Failover(base.FailoverTest):
 
 
 class Restart(base.FailoverTest):
-    """With a lease that is longer than a restart takes on a busy machine."""
-
-    LEASE = 40
+    """A restart takes longer than the lease on a busy machine; a share manager that is stopped prolongs it for that."""
 
     def test_servers_stay_where_they_are_while_their_manager_is_restarted(self):
         """Restart the share manager, and kill the guard: clients notice nothing, and the pool is guarded again."""
@@ -160,25 +154,11 @@ class Restart(base.FailoverTest):
         self.assertNotEqual([guard], self.one.guards())
         self.share()
         self.assertEqual((1, []), (len(self.one.guards()), writer.reclaims))
-        self.assertLess(writer.longest, self.LEASE / 4, 'more than a busy machine')
+        self.assertLess(writer.longest, 10, 'more than a busy machine')
         self.assertEqual([], self.two.remains())
 
 
 class Refusals(base.server_base.MachineTest):
-    def test_lease_has_to_be_long_enough_to_let_go_in_time(self):
-        file = self.machine.state / 'manila_lite.conf'
-        file.write_text(
-            f'[DEFAULT]\nstate_path = {self.machine.state}\nenabled_share_backends = alpha\n'
-            '[operations]\nlease = 9\n[alpha]\ndriver = linux\ndriver_handles_share_servers = true\n'
-            'linux_pool_path = /dev/nothing\nlinux_pool_fence = guard\n'
-        )
-        conf = manila_lite.conf.register(cfg.ConfigOpts())
-        conf([], default_config_files=[str(file)], default_config_dirs=[])
-        refused = self.assertRaises(errors.BadConfig, service.check, conf)
-        self.assertIn(
-            '[operations] lease: a backend with several hosts needs at least 10 seconds', str(refused)
-        )
-
     def test_device_of_a_backend_with_several_hosts_is_refused_by_one_without_a_fence(self):
         image = self.machine.state / 'pool.img'
         with image.open('wb') as file:

@@ -10,7 +10,7 @@ from manila_lite.tests.functional.linux import failover_base as base
 from manila_lite.tests.services import daemon, databases, places
 
 _WAITS, _TAKES_OVER, _TOOK = 'works there; waiting', 'this process takes over', 'took over from this process'
-#: Seconds for which a host that has its database back is watched, a third of the lease and more.
+#: Seconds for which a host that has its database back is watched: more than the lease.
 _WATCHED = 8
 
 

@@ -52,7 +52,6 @@ class CheckTest(testtools.TestCase):
             ('driver_handles_share_servers', False),
             ('linux_pool_path', '/etc/passwd'),
             ('linux_pool_path', '/tmp'),
-            ('linux_cifs_users', '/etc/users'),
             ('linux_cifs_active_directory', True),
             ('linux_peers', {'a@b': '/x'}),
             ('linux_replication_domain', 'd'),

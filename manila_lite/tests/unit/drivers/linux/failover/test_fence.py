@@ -2,6 +2,7 @@
 """The fence: a host that still beats, or cannot be fenced, keeps its pool."""
 
 import threading
+import time
 from pathlib import Path
 
 import fixtures
@@ -56,6 +57,25 @@ class FenceTest(testtools.TestCase):
     def test_pool_of_a_host_that_beats_no_more_is_taken(self):
         mark.write(self.device, _OTHER)
         self.assertEqual(_OTHER, self.settle())
+
+    def test_time_before_the_end_of_the_lease_counts(self):
+        """Look at the mark while it stands still; the pool is taken at once then, also when nothing may be waited for."""
+        mark.write(self.device, _OTHER)
+        one = fence.Fence((), 10)
+        waiting.until(lambda: one.look(self.device).seconds >= 0.6, 'the mark stands still')
+        looks = []
+        self.useFixture(fixtures.MonkeyPatch('time.sleep', looks.append))
+        self.assertEqual(_OTHER, one.settle(self.device, 'mine', '/lib/a', 'stor2'))
+        self.assertEqual([], looks)
+
+    def test_time_between_two_looks_does_not_count_if_it_is_long(self):
+        """The mark may have been another one meanwhile."""
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.failover.fence._GAP', 0.2))
+        mark.write(self.device, _OTHER)
+        one = fence.Fence((), 10)
+        first = one.look(self.device).since
+        waiting.until(lambda: time.monotonic() - first > 0.3, 'the pause')
+        self.assertEqual(0, one.look(self.device).seconds)
 
     def test_pool_of_a_host_that_beats_is_not_taken(self):
         mark.write(self.device, _OTHER)

@@ -2,6 +2,7 @@
 """Letting go: the remains of a pool, and a log on a full disk, which stops nothing."""
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ import testtools
 
 from manila_lite.drivers.linux.failover import letting_go
 from manila_lite.drivers.linux.failover.task import FailoverTask
+from manila_lite.host.daemon import Daemon
+from manila_lite.tests import waiting
 
 
 class LettingGoTest(testtools.TestCase):
@@ -43,6 +46,23 @@ class LettingGoTest(testtools.TestCase):
         found = {process.pid for process in letting_go._users((str(self.task.root),))}
         self.assertEqual({users[0]}, found)
         self.assertTrue(psutil.pid_exists(users[1]))
+
+    def test_processes_of_clients_of_a_cifs_server_are_killed_with_it(self):
+        home = self.task.servers / 's' / 'cifs'
+        home.mkdir(parents=True)
+        daemon = Daemon(home / 'smbd.json')
+        daemon.start(
+            ['sh', '-c', 'sleep 60 & wait'],
+            self.state / 'out',
+            start_key='',
+            env={'PATH': os.environ['PATH']},
+        )
+        server = daemon.process()
+        waiting.until(server.children, 'a process of a client')
+        [client] = server.children()
+        letting_go._kill_daemons(self.task)
+        waiting.until(lambda: not client.is_running() or client.status() == psutil.STATUS_ZOMBIE, 'its end')
+        waiting.until(lambda: daemon.process() is None, 'the end of the server')
 
     def test_networks_are_removed_on_a_full_disk(self):
         """Have no room for the list of share servers: it is only for another guard."""
