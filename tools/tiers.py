@@ -28,6 +28,7 @@ from typing import Any
 
 import subunit
 import testtools
+from stestr.repository import util
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # this tree, whatever is installed
 from manila_lite.tests import limits
@@ -40,7 +41,7 @@ SERVERS = ('postgresql', 'mariadb')
 _PROGRESS, _TAIL = ROOT / '.stestr' / 'progress', 10_000
 #: Modes of the published tests of which the default tier has a portion: one of so many classes.
 MODES = ('dhss', 'nodhss')
-_PUBLISHED = 16
+_PUBLISHED = 32
 #: Each class that is in no default tier has its turn in one of so many landings; .ci/turn has their number.
 TURNS = 10
 #: Seconds that a command has to end before it is killed.
@@ -287,8 +288,8 @@ def results() -> list[dict]:
     tests: list[dict] = []
     result = testtools.StreamToDict(tests.append)
     result.startTestRun()
-    with subprocess.Popen(['stestr', 'last', '--subunit'], cwd=ROOT, stdout=subprocess.PIPE) as last:
-        subunit.ByteStreamToStreamResult(last.stdout, non_subunit_name='stdout').run(result)
+    last = util.get_repo_open(repo_url=str(ROOT)).get_latest_run().get_subunit_stream()
+    subunit.ByteStreamToStreamResult(last, non_subunit_name='stdout').run(result)
     result.stopTestRun()
     # Status 'exists' only announces a test. Statuses without a test id are attachments.
     return [test for test in tests if test['id'] and test['status'] not in ('exists', 'unknown')]

@@ -59,7 +59,7 @@ def spans(lives: set[int]) -> str:
 
 def written() -> dict[str, Call]:
     """Read record.yaml. All values are text: a version is not a number (2.10 is not 2.1)."""
-    document = yaml.load((pathlib.Path(__file__).parent / 'record.yaml').read_text(), yaml.BaseLoader)
+    document = yaml.load((pathlib.Path(__file__).parent / 'record.yaml').read_text(), yaml.CBaseLoader)
     rows = dict(document['calls'])
     for path, row in document['metadata'].items():
         rows |= {form.format(path): {**row, 'answer': answer} for form, answer in _METADATA.items()}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import fixtures
 import testtools
+from stestr.repository import util
 
 _ROOT = Path(__file__).resolve().parents[3]
 _TESTS = _ROOT / 'manila_lite' / 'tests'
@@ -168,7 +169,7 @@ class RunTest(testtools.TestCase):
             'PYTHONPATH': str(self.root),
             'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}',
         }
-        self.call('stestr', 'init')
+        util.get_repo_initialise(repo_url=str(self.root))
         (self.root / '.gitignore').write_text('.stestr/\n__pycache__/\n')
         self.env |= {
             f'GIT_{who}_{what}': 'n@example.org'
@@ -202,7 +203,6 @@ class RunTest(testtools.TestCase):
         told = ['skipped 1: only SQLite has this', '2 passed, 0 failed, 1 skipped']
         self.assertEqual((0, told), self.tiers('test_it'))
         self.assertEqual((0, told), self.tiers('manila_lite/tests/test_it.py'))
-        self.assertEqual((0, ['1 passed, 0 failed, 0 skipped']), self.tiers('test_it.Bad'))
 
     def test_failure_is_named_once_and_tried_once(self):
         self.assertEqual(

@@ -2,11 +2,11 @@
 """Columns of the table: kinds of deaths and failures, and code that causes them. Each returns its stories with their ends."""
 
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 
 from manila_lite.drivers.dummy.store import Store
+from manila_lite.tests import turns
 from manila_lite.tests.crash import faulty, places, truth
 from manila_lite.tests.crash.deployment import ROLES, Deployment
 from manila_lite.tests.crash.matrix import ANY, BAD, GOOD, Story, Wave, at_places
@@ -66,16 +66,15 @@ def killed(deployment: Deployment, few: bool = False) -> list[Story]:
     return _waves(deployment, some(stories, few), strike, strike_one)
 
 
-#: With ``few``, one of so many places (or faults) of an operation is tested; others with each commit, as ``TURN`` says.
+#: With ``few``, one of so many places (or faults) of an operation is tested; others with each commit, as ``turns`` says.
 _FEW = 12
-TURN = int(os.environ.get('MANILA_LITE_TEST_TURN', '0'))
 
 
 def some(stories: Iterable[Story], few: bool) -> Iterator[Story]:
     """Yield the stories, or a few of each operation, at different places for each."""
     for number, (_, mine) in enumerate(itertools.groupby(stories, lambda story: story.subject.name)):
         every = list(mine)
-        yield from every[(number + TURN) % min(_FEW, len(every)) :: _FEW] if few else every
+        yield from every[(number + turns.TURN) % min(_FEW, len(every)) :: _FEW] if few else every
 
 
 def cut(deployment: Deployment, few: bool = False) -> list[Story]:

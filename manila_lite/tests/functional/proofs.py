@@ -68,7 +68,7 @@ def _requests() -> tuple[_Sent, ...]:
 
 
 def _of_file(file: Path) -> Iterator[_Sent]:
-    document = yaml.safe_load(file.read_text())
+    document = yaml.load(file.read_text(), yaml.CSafeLoader)
     for test in document['tests']:
         request: dict[str, Any] = {**document.get('defaults', {}), **test}
         method = next((name for name in _METHODS if name in request), None)

@@ -19,7 +19,7 @@ class Histories:
     """Some of the histories of one kind: every one of ``parts``, beginning with number ``part``."""
 
     kind: type = History
-    count = int(os.environ.get('SIMULATION_HISTORIES', '200'))
+    count = int(os.environ.get('SIMULATION_HISTORIES', '100'))
     part = 0
     parts = 1
 

@@ -13,6 +13,7 @@ from manila_lite.api import versions
 from manila_lite.api.v2 import CALLS
 from manila_lite.conf import opts
 from manila_lite.db import models
+from manila_lite.tests import turns
 from manila_lite.tests.factories import shares
 from manila_lite.tests.functional import base, manage, world
 
@@ -99,7 +100,8 @@ class Options(base.ServiceTest):
     def test_49_4_requests_survive_the_ends_of_each_option(self):
         """Set all options of a group to their least value, and to their greatest, since one by one takes minutes."""
         self.assertEqual([], self.requests())
-        for group in sorted({group for group, _ in options() if not group.endswith('_example')}):
+        groups = sorted({group for group, _ in options() if not group.endswith('_example')})
+        for group in turns.mine(groups, 3):
             place, mine = (
                 None if group == 'DEFAULT' else group,
                 [option for name, option in options() if name == group],

@@ -12,7 +12,7 @@ from manila_lite.tests.simulation.shares.history import SharesHistory
 
 class Histories(test_simulation.Histories):
     kind = SharesHistory
-    count = int(os.environ.get('SIMULATION_SHARES', '60'))
+    count = int(os.environ.get('SIMULATION_SHARES', '30'))
 
     def test_shares_quotas_and_pools_agree(self):
         self.check()

@@ -3,9 +3,11 @@
 
 import ast
 import configparser
+import functools
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 
 import testscenarios
@@ -40,6 +42,12 @@ def normalised(distribution: str) -> str:
     return re.sub(r'[-_.]+', '-', distribution).lower()
 
 
+@functools.cache
+def distributions() -> Mapping[str, list[str]]:
+    """Return the distributions of each top module: it reads the files of all that are installed."""
+    return metadata.packages_distributions()
+
+
 def extra(name: str) -> set[str]:
     """Return the distributions of an extra."""
     parser = configparser.ConfigParser()
@@ -65,18 +73,14 @@ class ExtrasTest(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [(name, {'name': name}) for name in _SIBLINGS]
 
     def test_extra_has_all_that_the_sibling_imports(self):
-        distributions = metadata.packages_distributions()
-        wanted = {normalised(distributions[top][0]) for top in imported(self.name) if top in distributions}
+        known = distributions()
+        wanted = {normalised(known[top][0]) for top in imported(self.name) if top in known}
         self.assertEqual(set(), wanted - requirements('requirements.txt') - extra(self.name))
 
     def test_sibling_is_imported_without_the_extra_of_the_other(self):
         (other,) = set(_SIBLINGS) - {self.name}
         foreign = extra(other) - extra(self.name) - requirements('requirements.txt')
-        modules = [
-            top
-            for top, names in metadata.packages_distributions().items()
-            if foreign & set(map(normalised, names))
-        ]
+        modules = [top for top, names in distributions().items() if foreign & set(map(normalised, names))]
         self.assertNotEqual([], modules)
         subprocess.run(
             [sys.executable, '-W', 'ignore', '-c', _IMPORT, self.name, *modules],
