@@ -23,6 +23,8 @@ share_usage_interval = 0
 enabled = true
 [api]
 noauth_project = climate
+[quota]
+snapshot_gigabytes = 4000
 """
 
 ROLES = 'admin,member,reader'
