@@ -13,6 +13,7 @@ _CONFIG = """
 [DEFAULT]
 host = stor1
 enabled_share_backends = fast,archive
+enabled_backup_types = vault
 [fast]
 driver = dummy
 share_usage_interval = 0

@@ -14,6 +14,8 @@ _LINE = "//ol[@aria-label='Snapshots and backups, the newest first']"
 class LineTest(base.ConsoleTest):
     """A share with points by hand, by a schedule, and a backup."""
 
+    CONFIG = f'{base.Page.CONSOLE}[DEFAULT]\nenabled_backup_types = nightly\n[nightly]\nbackup_continue_update_interval = 0.2\n'
+
     def make(self, path, what, **fields):
         """Create something; return its id when it is available."""
         made = self.lite.ok('POST', path, {what: fields})[what]['id']
