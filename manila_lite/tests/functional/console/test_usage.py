@@ -2,6 +2,7 @@
 """How full shares are, in the console: bars in lists, a chart, and what is nearly full."""
 
 import json
+import urllib.parse
 
 from manila_lite.tests.factories import use
 from manila_lite.tests.functional.console import base
@@ -68,6 +69,38 @@ class UsageTest(base.ConsoleTest):
         self.see(f"{attention}//li[.//a[.='brimming']]//span[.='95 %']")
         self.assertEqual([], self.all(f"{attention}//a[.='calm']"))
         self.assert_accessible('nearly full')
+        self.assert_quiet()
+
+    def test_pools_and_projects_have_a_chart_and_pools_say_when_they_are_full(self):
+        self.make('one', 20)
+        database = self.lite.state / 'manila_lite.sqlite'
+        [host] = {row['host'] for row in self.lite.ok('GET', '/pool-usage')['pool_usage']}
+        use.grow_together(database, 'pool', host, 10, 20)
+        use.grow_together(database, 'project', self.project, 10, 20)
+        path = f'/pool-usage/{urllib.parse.quote(host, safe="")}'
+        days = round(self.lite.ok('GET', path)['pool_usage']['full_in_days'])
+        self.assertGreater(days, 1)
+        for where, title, within in (
+            ('pools', 'Pools', '//li'),
+            ('quotas', 'Quotas', "//section[.//h2='Use']"),
+        ):
+            self.open(where, title)
+            self.choose('Period', 'Last month', within)
+            picture = self.see(f"{within}//*[name()='svg'][starts-with(@aria-label, 'Used: ')]")
+            self.assertRegex(picture.get_attribute('aria-label'), ', 2 GiB at ')
+            line = picture.find_element('xpath', "*[name()='polyline']").get_attribute('points')
+            self.assertEqual(use.HOURS, len(line.split()))
+            self.assert_accessible(f'a chart on {where}')
+            if where == 'pools':
+                self.see(f"{within}//dd[.='about {days} days']")
+        self.narrow()
+        for where, title in (('pools', 'Pools'), ('quotas', 'Quotas')):
+            self.open(where, title)
+            self.see("//*[name()='svg'][starts-with(@aria-label, 'Used: ')]")
+            self.assert_fits(where)
+        self.act_as('ann', self.project, 'member,reader')
+        self.open('quotas', 'Quotas')
+        self.see("//section[.//h2='Use']//p[contains(., '2 GiB of 10 GiB together')]")
         self.assert_quiet()
 
 

@@ -13,6 +13,8 @@ import {S} from '../strings.js';
 const T = S.pools;
 // What is promised changes without a report of the pool.
 const OFTEN = 10000;
+// So many charts of use are drawn at once.
+const FEW = 4;
 const size = (amount) => (typeof amount === 'number' ? gib(amount) : T[amount] ?? amount);
 
 // The amounts of a pool in GiB; null where the backend reports none.
@@ -35,7 +37,7 @@ export const Legend = () => html`<ul class="legend" aria-hidden="true">${['used'
 
 const ABILITIES = ['snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support', 'mount_snapshot_support'];
 
-function Pool({pool}) {
+function Pool({pool, few}) {
   const about = pool.capabilities;
   const {total, free, promised, used, reserved, ratio} = amounts(about);
   const text = told(about);
@@ -45,7 +47,7 @@ function Pool({pool}) {
       parts=${[['used', used], ['free', free - reserved], ['reserved', reserved]]} />`}
     <p>${text}</p>
     <p>${ratio !== null && about.thin_provisioning ? T.ratio(ratio, about.max_over_subscription_ratio) : T.thick}</p>
-    ${may('share_usage:pools') && html`<${UsageOfPool} name=${pool.name} />`}
+    ${may('share_usage:pools') && html`<${UsageOfPool} name=${pool.name} shown=${few} />`}
     <${Facts} rows=${[[T.abilities, has.join(', ')], [T.reported, html`<${Time} at=${about.timestamp} />`]]} /></li>`;
 }
 
@@ -53,5 +55,5 @@ export function Pools() {
   const found = useLoad(async () => (await get('scheduler-stats/pools/detail')).pools, [], isEvent('pool'), OFTEN);
   return html`<${Title}>${T.title}<//>
     <${Legend} /><${Loaded} from=${found}>${(pools) => (pools.length === 0 ? html`<${Empty} text=${T.none} next=${S.overview.noPools} />`
-      : html`<ul class="pools">${pools.map((pool) => html`<${Pool} key=${pool.name} pool=${pool} />`)}</ul>`)}<//>`;
+      : html`<ul class="pools">${pools.map((pool) => html`<${Pool} key=${pool.name} pool=${pool} few=${pools.length <= FEW} />`)}</ul>`)}<//>`;
 }

@@ -6,6 +6,7 @@ import {useCalm} from '../calm.js';
 import {isEvent, useLoad} from '../load.js';
 import {Loaded, Title} from '../parts/basics.js';
 import {Bar} from '../parts/bars.js';
+import {UsageOfProject} from '../parts/usage.js';
 import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Text, Whole, useFields} from '../parts/form.js';
 import {may, session} from '../session.js';
@@ -60,8 +61,10 @@ export function Quotas() {
   const {user} = session.value;
   const [project, choose] = useState(user.project_id);
   const {wanted} = useCalm({wanted: project.trim()});
+  const shown = wanted && wanted === project.trim();
   return html`<${Title}>${T.title}<//>${may('quota_set:update') ? html`
     <form class="filters" onSubmit=${(event) => event.preventDefault()}><${Text} label=${T.project} hint=${T.projectHint} value=${project}
       onChange=${choose} maxlength="255" /></form>
-    ${wanted && wanted === project.trim() && html`<${OfProject} key=${wanted} project=${wanted} />`}` : html`<${QuotaBars} />`}`;
+    ${shown && html`<${OfProject} key=${wanted} project=${wanted} />`}` : html`<${QuotaBars} />`}
+    ${shown && may('share_usage:projects') && html`<${UsageOfProject} key=${`use ${wanted}`} id=${wanted} />`}`;
 }

@@ -38,7 +38,7 @@ const COLUMNS = [
   {key: 'when', head: T.when, cell: (row) => html`<code>${row.cron}</code><div class="hint">${row.time_zone}</div>`},
   {key: 'next', head: T.nextRun, cell: (row) => (row.next_run_at ? time(row.next_run_at) : S.none)},
   {key: 'good', head: T.lastGood, class: 'wide', cell: (row) => html`<${Time} at=${row.last_good_at} />`},
-  {key: 'kept', head: T.keep, class: 'wider', cell: (row) => keptBy(row) || T.keptAll},
+  {key: 'kept', head: T.keep, class: 'wider', cell: (row) => keptBy(row) || (row.action === 'replica_resync' ? S.none : T.keptAll)},
 ];
 
 export function Schedules() {

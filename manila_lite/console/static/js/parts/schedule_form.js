@@ -14,6 +14,8 @@ import {S} from '../strings.js';
 
 const T = S.schedules;
 const OWN = 'own';
+// Makes nothing that could be kept.
+const RESYNC = 'replica_resync';
 const TIMES = {hour: '0 * * * *', day: '0 3 * * *', week: '0 3 * * 0', month: '0 3 1 * *'};
 export const KEPT = ['last', 'hour', 'day', 'week', 'month', 'year'];
 // Of these the service takes all or none: a share has to fit each that is given.
@@ -31,7 +33,8 @@ function valuesOf(row) {
     ...Object.fromEntries(KEPT.map((name) => [name, String(row.keep[name] ?? '')]))};
 }
 
-const keepOf = (values) => Object.fromEntries(KEPT.filter((name) => values[name]).map((name) => [name, Number(values[name])]));
+const keepOf = (values) => (values.action === RESYNC ? {}
+  : Object.fromEntries(KEPT.filter((name) => values[name]).map((name) => [name, Number(values[name])])));
 const timesOf = ({times, cron, zone, ...values}) => ({cron: times === OWN ? cron.trim() : TIMES[times], time_zone: zone.trim(), keep: keepOf(values)});
 
 const bodyOf = (values) => ({...timesOf(values), name: values.name || null, name_prefix: values.prefix || null, jitter: Number(values.jitter),
@@ -84,15 +87,16 @@ export function ScheduleForm({row, onClose}) {
     : create('schedules', {schedule: {...bodyOf(values), action: values.action, all_projects: values.everybody}}));
   return html`<${FormDialog} title=${row ? S.share.editTitle(named(row)) : T.create} submit=${row ? S.action.save : S.action.create} onSubmit=${submit}
       onClose=${onClose}><${Text} label=${S.table.name} ...${field('name')} maxlength="255" autofocus />
-    ${!row && html`<${Choice} label=${T.action} ...${field('action')} options=${Object.entries(T.actions)} />`}
+    ${!row && html`<${Choice} label=${T.action} ...${field('action')}
+      options=${Object.entries(T.actions).filter(([name]) => name !== RESYNC || may('share_replica:resync'))} />`}
     ${values.action === 'share_backup' && html`<${Text} label=${T.backup} hint=${T.backupHint} ...${field('backup')} maxlength="255" />`}
     <${Which} ...${{values, field}} />
     ${!row && may('schedule:create_for_all_projects') && html`<${Check} label=${T.everybody} ...${field('everybody')} />`}
     <${Choice} label=${T.when} ...${field('times')} options=${Object.entries(T.times)} />
     ${values.times === OWN && html`<${Text} label=${T.cron} hint=${T.cronHint} ...${field('cron')} required maxlength="255" dir="ltr" />`}
     <${Text} label=${T.zone} hint=${T.zoneHint} ...${field('zone')} required maxlength="255" dir="ltr" />
-    <fieldset><legend>${T.keep}</legend><p class="hint">${T.keepHint}</p><div class="filters">${KEPT.map((name) => html`<${Whole} key=${name}
-      label=${T.keeps[name]} ...${field(name)} min="1" max="366" />`)}</div></fieldset><${Preview} values=${values} />
+    ${values.action !== RESYNC && html`<fieldset><legend>${T.keep}</legend><p class="hint">${T.keepHint}</p><div class="filters">${KEPT.map((name) => html`
+      <${Whole} key=${name} label=${T.keeps[name]} ...${field(name)} min="1" max="366" />`)}</div></fieldset>`}<${Preview} values=${values} />
     <${Text} label=${T.prefix} ...${field('prefix')} maxlength="200" />
     <${Whole} label=${T.jitter} hint=${T.jitterHint} ...${field('jitter')} required min="0" max="3600" />
     <${Choice} label=${T.missed} ...${field('missed')} options=${Object.entries(T.misses)} />

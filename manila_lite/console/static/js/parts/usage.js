@@ -27,19 +27,23 @@ export function Use({id}) {
     parts=${[[percent >= FULL ? 'full' : 'used', Math.min(percent, 100)]]} /><span>${whole(percent)}</span></div>`;
 }
 
-function Chart({points, limit}) {
+// What a point holds: in a pool, snapshots take space, too.
+const heldBy = ({used_bytes: used, snapshot_bytes: more}, withSnapshots) => used + (withSnapshots ? more ?? 0 : 0);
+
+function Chart({points, limit, withSnapshots}) {
   if (points.length < 2) return html`<p class="none">${T.young}</p>`;
   const at = points.map((point) => parse(point.measured_at).getTime());
-  const most = Math.max(limit, ...points.map((point) => point.used_bytes), 1);
+  const held = points.map((point) => heldBy(point, withSnapshots));
+  const most = Math.max(limit, ...held, 1);
   const x = (moment) => (WIDE * (moment - at[0])) / (at.at(-1) - at[0] || 1);
   const y = (amount) => HIGH - (amount * HIGH) / most;
-  const line = points.map((point, index) => `${x(at[index]).toFixed(1)},${y(point.used_bytes).toFixed(1)}`).join(' ');
-  const [first, last] = [points[0], points.at(-1)];
-  const label = T.chart(bytes(first.used_bytes), time(first.measured_at), bytes(last.used_bytes), time(last.measured_at));
-  return html`<figure class="chart"><svg viewBox="0 0 ${WIDE} ${HIGH}" preserveAspectRatio="none" role="img" aria-label=${label}>
+  const line = held.map((amount, index) => `${x(at[index]).toFixed(1)},${y(amount).toFixed(1)}`).join(' ');
+  const [first, last] = [time(points[0].measured_at), time(points.at(-1).measured_at)];
+  return html`<figure class="chart"><svg viewBox="0 0 ${WIDE} ${HIGH}" preserveAspectRatio="none" role="img"
+      aria-label=${T.chart(bytes(held[0]), first, bytes(held.at(-1)), last)}>
       <polygon points=${`0,${HIGH} ${line} ${WIDE},${HIGH}`} /><polyline points=${line} />
       <line x1="0" x2=${WIDE} y1=${y(limit)} y2=${y(limit)} /></svg>
-    <figcaption><span>${time(first.measured_at)}</span><span>${T.top(bytes(most))}</span><span>${time(last.measured_at)}</span></figcaption></figure>`;
+    <figcaption><span>${first}</span><span>${T.top(bytes(most))}</span><span>${last}</span></figcaption></figure>`;
 }
 
 const notYet = (error) => {
@@ -47,17 +51,21 @@ const notYet = (error) => {
   throw error;
 };
 
-async function load(id, resolution) {
-  const path = `share-usage/${quoted(id)}`;
-  const [one, history] = await Promise.all([get(path).catch(notYet), get(`${path}/history`, {resolution}).catch(notYet)]);
-  return {usage: one?.share_usage, points: history?.history ?? []};
+// The history of a share, a pool or a project; `limit`: the bytes at which it is full.
+function History({path, ...more}) {
+  const [resolution, choose] = useState('minutes');
+  const found = useLoad(async () => (await get(`${path}/history`, {resolution}).catch(notYet))?.history ?? [], [path, resolution], () => false, OFTEN);
+  return html`<form class="filters" onSubmit=${(event) => event.preventDefault()}><${Choice} label=${T.period} value=${resolution} onChange=${choose}
+      options=${Object.entries(T.periods)} /></form>
+    <${Loaded} from=${found}>${(points) => html`<${Chart} points=${points} ...${more} />`}<//>`;
 }
 
+const forecast = ({full_in_days: days}) => [T.forecast, days === null ? T.steady : T.days(days)];
+
 function Figures({usage}) {
-  const days = usage.full_in_days;
   return html`<${Facts} rows=${[
     [T.used, `${T.of(bytes(usage.used_bytes), bytes(usage.limit_bytes))} (${whole(usage.percent_full)})`],
-    [T.forecast, days === null ? T.steady : T.days(days)],
+    forecast(usage),
     [T.snapshots, usage.snapshot_bytes !== null && bytes(usage.snapshot_bytes)],
     [T.files, usage.files !== null && usage.files.toLocaleString('en')],
     [T.measured, html`<${Time} at=${usage.measured_at} />`],
@@ -65,12 +73,10 @@ function Figures({usage}) {
 }
 
 export function UsageOfShare({id}) {
-  const [resolution, choose] = useState('minutes');
-  const found = useLoad(() => load(id, resolution), [id, resolution], () => false, OFTEN);
-  return html`<${Section} title=${T.title}><${Loaded} from=${found}>${({usage, points}) => (usage ? html`<${Figures} usage=${usage} />
-    <form class="filters" onSubmit=${(event) => event.preventDefault()}><${Choice} label=${T.period} value=${resolution} onChange=${choose}
-      options=${Object.entries(T.periods)} /></form><${Chart} points=${points} limit=${usage.limit_bytes} />`
-    : html`<p class="none">${T.none}</p>`)}<//><//>`;
+  const path = `share-usage/${quoted(id)}`;
+  const found = useLoad(async () => ({usage: (await get(path).catch(notYet))?.share_usage}), [id], () => false, OFTEN);
+  return html`<${Section} title=${T.title}><${Loaded} from=${found}>${({usage}) => (usage ? html`<${Figures} usage=${usage} />
+    <${History} path=${path} limit=${usage.limit_bytes} />` : html`<p class="none">${T.none}</p>`)}<//><//>`;
 }
 
 const named = ({name, share_id: id}) => ({name, id});
@@ -80,12 +86,25 @@ export const loadFullest = async (query) => (await get('share-usage', query)).sh
 export const Fullest = ({rows}) => html`<ul class="lines">${rows.map((row) => html`<li key=${row.share_id}><a href=${link('share', row.share_id)}>
   <${Name} row=${named(row)} /></a> <${Use} id=${row.share_id} /></li>`)}</ul>`;
 
-// What the shares of a pool hold together, and its fullest ones.
-export function UsageOfPool({name}) {
+// What the shares of a pool hold together, its fullest ones, and a chart; `shown`: whether that is open at the beginning.
+export function UsageOfPool({name, shown}) {
+  const [isOpen, open] = useState(shown);
+  const path = `pool-usage/${quoted(name)}`;
   const found = useLoad(async () => {
-    const [{pool_usage: pools}, fullest] = await Promise.all([get('pool-usage', {limit: 1000}), loadFullest({host: name, all_tenants: 1, limit: 3})]);
-    return {sum: pools.find(({host}) => host === name), fullest};
+    const [sum, fullest] = await Promise.all([get(path).catch(notYet), loadFullest({host: name, all_tenants: 1, limit: 3})]);
+    return {sum: sum?.pool_usage, fullest};
   }, [name], () => false, OFTEN);
-  return found.value?.sum && html`<p>${T.pool(found.value.sum.shares, bytes(found.value.sum.used_bytes), bytes(found.value.sum.limit_bytes))}</p>
-    <${Fullest} rows=${found.value.fullest} />`;
+  const {sum, fullest} = found.value ?? {};
+  return sum && html`<p>${T.pool(sum.shares, bytes(sum.used_bytes), bytes(sum.limit_bytes))}</p>
+    <${Fullest} rows=${fullest} /><${Facts} rows=${[forecast(sum)]} />
+    <details open=${isOpen} onToggle=${({target}) => open(target.open)}><summary>${T.history}</summary>
+      ${isOpen && html`<${History} path=${path} limit=${sum.capacity_bytes ?? sum.limit_bytes} withSnapshots />`}</details>`;
+}
+
+// What the shares of a project hold together, and a chart.
+export function UsageOfProject({id}) {
+  const found = useLoad(async () => (await get('project-usage', {project_id: id})).project_usage, [id], () => false, OFTEN);
+  const [sum] = found.value ?? [];
+  return sum && html`<${Section} title=${T.title}><p>${T.project(sum.shares, bytes(sum.used_bytes), bytes(sum.limit_bytes))}</p>
+    <${History} path=${`project-usage/${quoted(id)}`} limit=${sum.limit_bytes} /><//>`;
 }
