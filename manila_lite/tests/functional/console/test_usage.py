@@ -92,12 +92,15 @@ class UsageTest(base.ConsoleTest):
             self.assertEqual(use.HOURS, len(line.split()))
             self.assert_accessible(f'a chart on {where}')
             if where == 'pools':
-                self.see(f"{within}//dd[.='about {days} days']")
+                self.see(f"{within}//dd[.='about {days:,} days']")
         self.narrow()
         for where, title in (('pools', 'Pools'), ('quotas', 'Quotas')):
             self.open(where, title)
             self.see("//*[name()='svg'][starts-with(@aria-label, 'Used: ')]")
             self.assert_fits(where)
+        self.open('quotas', 'Quotas')
+        self.write('Project, by id', 'another')  # what is shown is of the project that is named
+        self.see_gone("//section[.//h2='Use']")
         self.act_as('ann', self.project, 'member,reader')
         self.open('quotas', 'Quotas')
         self.see("//section[.//h2='Use']//p[contains(., '2 GiB of 10 GiB together')]")

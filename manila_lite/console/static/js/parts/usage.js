@@ -103,7 +103,7 @@ export function UsageOfPool({name, shown}) {
 
 // What the shares of a project hold together, and a chart.
 export function UsageOfProject({id}) {
-  const found = useLoad(async () => (await get('project-usage', {project_id: id})).project_usage, [id], () => false, OFTEN);
+  const found = useLoad(async () => (await get('project-usage', {project_id: id, all_tenants: 1})).project_usage, [id], () => false, OFTEN);
   const [sum] = found.value ?? [];
   return sum && html`<${Section} title=${T.title}><p>${T.project(sum.shares, bytes(sum.used_bytes), bytes(sum.limit_bytes))}</p>
     <${History} path=${`project-usage/${quoted(id)}`} limit=${sum.limit_bytes} /><//>`;
