@@ -99,21 +99,27 @@ class Cloud(process.Lite):
             for body in (nightly, archive, hourly)
         ]
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        body = {'share_backup': {'share_id': shares[0], 'name': 'off-site'}}  # not while there are snapshots
+        backup = self.ok('POST', '/share-backups', body)['share_backup']['id']
+        self.wait(f'/share-backups/{backup}', 'share_backup', 'available')
+        self._date('share_backups', backup, now - datetime.timedelta(days=9))
         for name, days in sorted(_SNAPSHOTS.items(), key=lambda pair: -pair[1]):
             self._snapshot(shares[0], name, '', now - datetime.timedelta(days=days))
         for days in _NIGHTS:
             at = now.replace(hour=2, minute=0, second=5) - datetime.timedelta(days=days + (now.hour < 2))
             text = f'Made by schedule {made[0]["id"]}.'
             self._snapshot(shares[0], f'scheduled-{at:%Y-%m-%d}-0300', text, at)
-        self.ok('POST', '/share-backups', {'share_backup': {'share_id': shares[0], 'name': 'off-site'}})
 
     def _snapshot(self, share_id, name, text, at):
         body = {'snapshot': {'share_id': share_id, 'name': name, 'description': text}}
         made = self.ok('POST', '/snapshots', body)['snapshot']['id']
         self.wait(f'/snapshots/{made}', 'snapshot', 'available')
+        self._date('snapshots', made, at)
+
+    def _date(self, table, resource_id, at):
         database = self.state / 'manila_lite.sqlite'
         with contextlib.closing(sqlite3.connect(database, timeout=waiting.LIMIT)) as rows, rows:
-            rows.execute('UPDATE snapshots SET created_at = ? WHERE id = ?', (str(at), made))
+            rows.execute(f'UPDATE {table} SET created_at = ? WHERE id = ?', (str(at), resource_id))
 
     def _another_project(self):
         token = f'ben:genome:{ROLES}:{hush.MARK}token'

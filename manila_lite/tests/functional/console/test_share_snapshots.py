@@ -42,18 +42,20 @@ class LineTest(base.ConsoleTest):
         from selenium.webdriver.common.keys import Keys
 
         share_id = self.make('/shares', 'share', name='dated', size=1, share_proto='NFS')
+        self.make(
+            '/share-backups', 'share_backup', share_id=share_id, name='vault'
+        )  # not while there are snapshots
         self.make('/snapshots', 'snapshot', share_id=share_id, name='monday')
         body = {'name': 'nightly', 'cron': '0 3 * * *', 'share_ids': [share_id], 'keep': {'day': 7}}
         schedule = self.lite.ok('POST', '/schedules', {'schedule': body})['schedule']
         made = self.run_now(schedule)
-        self.make('/share-backups', 'share_backup', share_id=share_id, name='vault')
         self.open(f'share/{share_id}', 'dated')
         self.see(self.point('vault'))
         shown = [
-            next(name for name in ('Now', 'vault', made, 'monday') if name in one.text)
+            next(name for name in ('Now', made, 'monday', 'vault') if name in one.text)
             for one in self.all(f'{_LINE}/li')
         ]
-        self.assertEqual(['Now', 'vault', made, 'monday'], shown)
+        self.assertEqual(['Now', made, 'monday', 'vault'], shown)
         self.assertIn('By the schedule nightly (keeps 7 daily)', self.see(self.point(made)).text)
         for name in ('monday', 'vault'):
             self.assertIn('By hand: kept', self.see(self.point(name)).text)
