@@ -201,7 +201,7 @@ class ListUsageHistory(WithArguments, command.Lister):
             of = 'pool-usage' if parsed_args.project is None else 'project-usage'
             owner = parsed_args.project or parsed_args.pool
         # The "#" of a pool would begin what is no part of a path.
-        where = {'of': of, 'owner': urllib.parse.quote(owner, safe='')}
+        where: dict[str, Any] = {'of': of, 'owner': urllib.parse.quote(owner, safe='')}
         shown = _POINT if of == 'share-usage' else _SUM
         rows = Point.list(service, paginated=False, resolution=parsed_args.resolution, **where)
         return tuple(shown), [
