@@ -92,10 +92,11 @@ class Galera:
 
     def _position(self, host):
         """Return where the node's data end: the cluster's UUID, and the number of its last transaction."""
-        words = *self._command(host, False), '--wsrep-recover', f'--log-error={self._home(host)}/recovery'
-        (self._home(host) / 'recovery').unlink(missing_ok=True)
+        said = self._home(host) / 'recovery.err'  # the server would add such an ending
+        said.unlink(missing_ok=True)
+        words = *self._command(host, False), '--wsrep-recover', f'--log-error={said}'
         host.complete(_NAME, words, _USER)
-        return galera.recovered((self._home(host) / 'recovery').read_text(errors='replace'))
+        return galera.recovered(said.read_text(errors='replace'))
 
     def _start(self, host, begins, *more):
         if begins:
