@@ -38,7 +38,7 @@ _BROKEN = (
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """An event. ``id``: the position after it. ``event``: operation, status, pool, service, or reset: load everything anew."""
+    """An event. ``id``: the position after it. ``event``: operation, status, usage, pool, service, or reset (load all anew)."""
 
     id: str
     event: str

@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import context
 from manila_lite.api import versions
-from manila_lite.api.events.records import OPERATION, POOL, SERVICE, STATUS, Record
+from manila_lite.api.events.records import OPERATION, POOL, SERVICE, STATUS, USAGE, Record
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import operations as operation_views
 from manila_lite.api.v2 import pools as pool_views
@@ -27,10 +27,13 @@ _LISTED = {
 }
 #: The rule of the events of each list that belongs to no project.
 _SEEN = {POOL: 'scheduler_stats:pools:detail', SERVICE: 'service:index'}
+#: The rule of the list that tells how full shares are.
+_USAGE = 'share_usage:index'
 #: Every rule that decides on what a caller sees.
 _RULES = frozenset(
     (
         'operation:index',
+        _USAGE,
         *_LISTED.values(),
         *_SEEN.values(),
         *(
@@ -91,7 +94,7 @@ class Audience:
 
     def sees(self, record: Record) -> bool:
         """Say whether these callers may know of a change."""
-        if record.event in (OPERATION, STATUS):
+        if record.event in (OPERATION, STATUS, USAGE):
             return self._is_of_theirs(record.project_id) and self._may_list(record)
         return record.about is None or self.sees_kind(record.about)
 
@@ -107,5 +110,5 @@ class Audience:
     def _may_list(self, record: Record) -> bool:
         if record.resource_type not in OWN_TYPES and not self.is_admin:
             return False
-        rule = 'operation:index' if record.event == OPERATION else _LISTED.get(record.resource_type)
-        return rule in self.allowed
+        own = {OPERATION: 'operation:index', USAGE: _USAGE}
+        return own.get(record.event, _LISTED.get(record.resource_type)) in self.allowed

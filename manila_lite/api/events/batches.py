@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from manila_lite.api.events.audience import Audience
-from manila_lite.api.events.records import DELETED, OPERATION, POOL, RESET, SERVICE, STATUS, Record
+from manila_lite.api.events.records import DELETED, OPERATION, POOL, RESET, SERVICE, STATUS, USAGE, Record
 from manila_lite.api.framework import fields
 from manila_lite.api.v2.operations import OPERATION as OPERATION_VIEW
 from manila_lite.api.v2.pools import DETAIL
@@ -58,6 +58,20 @@ def _status(status: Any, audience: Audience) -> bytes:
     )
 
 
+def _usage(row: Any, audience: Audience) -> bytes:
+    return orjson.dumps(
+        {
+            'resource_type': 'share',
+            'resource_id': row.share_id,
+            'project_id': row.project_id,
+            'threshold': row.told_percent,
+            'percent_full': row.percent_full,
+            'used_bytes': row.used_bytes,
+            'limit_bytes': row.limit_bytes,
+        }
+    )
+
+
 def _pool(row: Any, audience: Audience) -> bytes:
     document = DETAIL.render(row, audience)
     capabilities = document['capabilities']
@@ -78,7 +92,14 @@ def _reset(payload: Any, audience: Audience) -> bytes:
     return NO_DATA
 
 
-_RENDERED = {OPERATION: _operation, STATUS: _status, POOL: _pool, SERVICE: _service, RESET: _reset}
+_RENDERED = {
+    OPERATION: _operation,
+    STATUS: _status,
+    USAGE: _usage,
+    POOL: _pool,
+    SERVICE: _service,
+    RESET: _reset,
+}
 
 
 class Batch:

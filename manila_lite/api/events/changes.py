@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from manila_lite.api.events.cursor import EPOCH
-from manila_lite.api.events.records import DELETED, OPERATION, RESET, STATUS, Record
+from manila_lite.api.events.records import DELETED, OPERATION, RESET, STATUS, USAGE, Record
 from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import Connection, Database
 from manila_lite.db.queries import events, operations
@@ -138,6 +138,8 @@ class Changes:
             _of_status(status, at.get(status.resource_id, now))
             for status in events.list_statuses(conn, changed)
         ]
+        full = events.list_full_shares(conn, [row_id for source, row_id in changed if source == events.USAGE])
+        records += [_of_usage(row, at.get(row.share_id, now)) for row in full]
         return records + _of_deleted(
             conn, [row for row in rows if row.state in (operations.DONE, operations.FAILED)], at, now
         )
@@ -197,6 +199,12 @@ def _of_status(status: events.Status, at: datetime.datetime) -> Record:
         (status, at),
         at,
     )
+
+
+def _of_usage(row: Any, at: datetime.datetime) -> Record:
+    # Later measurements are no event: only what its owner was told is.
+    state = row.told_percent, row.told_at
+    return Record(USAGE, (USAGE, row.share_id), row.project_id, events.SHARE, row, state, at)
 
 
 def _deleted(resource_type: str, resource_id: str, project_id: str | None, at: datetime.datetime) -> Record:

@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-OPERATION, STATUS, POOL, SERVICE, RESET = 'operation', 'status', 'pool', 'service', 'reset'
+OPERATION, STATUS, USAGE, POOL, SERVICE, RESET = 'operation', 'status', 'usage', 'pool', 'service', 'reset'
 #: The status of a resource that is gone.
 DELETED = 'deleted'
 #: Renderings that a record keeps: each is for one audience.

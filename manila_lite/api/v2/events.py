@@ -23,7 +23,7 @@ MOST_WAIT = 30
 _EVENT = shapes.document(
     {
         'id': shapes.STRING,
-        'event': {'type': 'string', 'enum': ['operation', 'status', 'pool', 'service', 'reset']},
+        'event': {'type': 'string', 'enum': ['operation', 'status', 'usage', 'pool', 'service', 'reset']},
         'data': {'type': 'object'},
     }
 )

@@ -94,6 +94,15 @@ def _status(data: Any) -> tuple[Any, ...]:
     return data['resource_type'], data['resource_id'], data['status'], f'project {data["project_id"] or "-"}'
 
 
+def _usage(data: Any) -> tuple[Any, ...]:
+    return (
+        data['resource_type'],
+        data['resource_id'],
+        f'{data["percent_full"]} % full',
+        f'project {data["project_id"]}',
+    )
+
+
 def _pool(data: Any) -> tuple[Any, ...]:
     return data['name'], f'{data["free_gb"]} of {data["total_gb"]} GiB free'
 
@@ -108,6 +117,7 @@ def _reset(data: Any) -> tuple[Any, ...]:
 
 _WORDS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     records.OPERATION: _operation,
+    records.USAGE: _usage,
     records.STATUS: _status,
     records.POOL: _pool,
     records.SERVICE: _service,

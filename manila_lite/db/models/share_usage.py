@@ -19,6 +19,8 @@ share_usage = sa.Table(
     sa.Column('percent_full', Gigabytes, nullable=False),
     # The highest threshold that its owner was told of, in percent; 0 below all of them.
     sa.Column('told_percent', sa.Integer, nullable=False, server_default='0'),
+    # When it was last told of one that it had not crossed before: then it is an event.
+    sa.Column('told_at', Time, index=True),
     # The owner was told that the quota, or the pool, has no room for its growth.
     flag('growth_refused'),
     sa.Index('ix_share_usage_percent_full_share_id', 'percent_full', 'share_id'),

@@ -16,8 +16,9 @@ _instances = models.share_instances
 _shares = models.shares
 _networks = models.share_networks
 _transfers = models.share_transfers
+_usage = models.share_usage
 
-OPERATION, SHARE, INSTANCE = 'operation', 'share', 'share_instance'
+OPERATION, SHARE, INSTANCE, USAGE = 'operation', 'share', 'share_instance', 'share_usage'
 
 #: Tables whose changes are events, by the type of their rows.
 _TABLES = {
@@ -71,7 +72,10 @@ def _changed() -> sa.CompoundSelect[Any]:
                 # A row that never changed has only this time; the index has both.
                 (table.c.created_at, (table.c.updated_at.is_(None), table.c.created_at >= since)),
             )
-        )
+        ),
+        sa.select(sa.literal_column(f"'{USAGE}'", sa.String), _usage.c.share_id, _usage.c.told_at).where(
+            _usage.c.told_at >= since
+        ),
     )
 
 
@@ -89,6 +93,28 @@ def list_operations(conn: Connection, operation_ids: Sequence[str]) -> list[Row[
 
 
 _OPERATIONS = Among(operation_views.SELECT, models.operations.c.id, named=True)
+
+
+def list_full_shares(conn: Connection, share_ids: Sequence[str]) -> list[Row[Any]]:
+    """Return how full shares are whose owners were told, with the threshold."""
+    return _FULL.all(conn, share_ids) if share_ids else []
+
+
+_FULL = Among(
+    sa.select(
+        _usage.c.share_id,
+        _shares.c.project_id,
+        _usage.c.told_percent,
+        _usage.c.told_at,
+        _usage.c.percent_full,
+        _usage.c.used_bytes,
+        _usage.c.limit_bytes,
+    )
+    .join(_shares, _shares.c.id == _usage.c.share_id)
+    .where(~_shares.c.deletion_deferred),
+    _usage.c.share_id,
+    named=True,
+)
 
 
 def list_statuses(conn: Connection, changed: Iterable[tuple[str, str]]) -> list[Status]:

@@ -138,9 +138,13 @@ def settings_on(conn: Connection, host: str) -> tuple[dict[str, dict[str, str]],
 
 
 def set_told(conn: Connection, share_ids: Iterable[str], threshold: int) -> None:
-    """Note the highest threshold that the owners of these shares were told of."""
+    """Note the highest threshold that the owners of these shares were told of. A higher one than before is an event."""
+    risen = sa.case((_usage.c.told_percent < threshold, timeutils.utcnow()), else_=_usage.c.told_at)
     conn.execute(
-        _usage.update().where(_usage.c.share_id.in_(sorted(share_ids))).values(told_percent=threshold)
+        _usage.update()
+        .where(_usage.c.share_id.in_(sorted(share_ids)))
+        # In this order: MariaDB reads a column that it has changed before.
+        .ordered_values((_usage.c.told_at, risen), (_usage.c.told_percent, threshold))
     )
 
 

@@ -83,7 +83,10 @@ class FullShares:
         try:
             if not asks.can('share:extend'):
                 raise errors.Forbidden('Members of the project may not extend shares.')
-            shares.extend(asks, row.id, size)
+            with self._services.db.together():  # no growth without its reason
+                shares.extend(asks, row.id, size)
+                text = f'{_amount(one)}. It grows from {row.size} to {size} GiB.'
+                self._say(owner, row.id, Detail.SHARE_GROWS, text)
         except (errors.NotFound, errors.WrongState):
             return  # it is busy, or gone; the next measurement is soon
         except errors.ManilaLiteError as refused:
@@ -93,9 +96,6 @@ class FullShares:
                 self._say(owner, row.id, Detail.GROWTH_REFUSED, f'{_amount(one)}. {refused}')
             return
         LOG.info('%s: %s; it grows from %s to %s GiB', row.id, _amount(one), row.size, size)
-        self._say(
-            owner, row.id, Detail.SHARE_GROWS, f'{_amount(one)}. It grows from {row.size} to {size} GiB.'
-        )
         if row.growth_refused:
             self._note_growth(row.id, refused=False)
 
