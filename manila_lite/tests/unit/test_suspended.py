@@ -43,6 +43,7 @@ _HERE = 'it waits for something on this host, which slept, too'
 _WAITS = {
     'drivers/linux/failover/letting_go.py: let_go': _HERE,
     'drivers/linux/failover/fence.py: _watch': 'it has to see for some seconds, awake, that another host does not beat',
+    'drivers/linux/failover/fence.py: observe': 'as _watch: time asleep is none in which a beat could have been seen',
     'drivers/cephfs/nfs/gateway.py: _claim': 'the other host has so many seconds to let go while this one looks',
     'drivers/cephfs/nfs/gateway.py: _await_former': 'as _claim',
     'manager/runtime/service.py: _take_up': 'the clock of periodic work, such as checks of all shares; the lease has its own',

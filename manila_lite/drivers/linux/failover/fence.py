@@ -52,8 +52,8 @@ class Fence:
         self._seconds = seconds
         self._sight: _Sight | None = None
 
-    def look(self, device: Path) -> _Sight:
-        """Look at the mark, and remember for how long it has stood still.
+    def observe(self, device: Path) -> _Sight:
+        """Read the mark, and remember for how long it has stood still.
 
         :raises CommandFailed: it cannot be read.
         """
@@ -74,7 +74,7 @@ class Fence:
         :raises errors.Final: the hosts mount the pool in different folders.
         :raises CommandFailed: another host still has the pool, or the fence command failed.
         """
-        last = self.look(device).mark
+        last = self.observe(device).mark
         if last is None or last.token == token:
             return last
         if last.state != state and last.name != name:
@@ -115,7 +115,7 @@ class Fence:
         still.
         """
         end = time.monotonic() + max(patience, still)
-        while (sight := self.look(device)).mark is not None and not sight.mark.free:
+        while (sight := self.observe(device)).mark is not None and not sight.mark.free:
             if sight.seconds >= still:
                 return sight.mark, True
             if time.monotonic() >= end:

@@ -122,7 +122,7 @@ class Keeper:
         if not self._device.is_block_device():
             return f'{self._device} is not a block device of this host'
         try:
-            self._fence.look(self._device)
+            self._fence.observe(self._device)
         except CommandFailed as bad:
             return str(bad)
         return (
