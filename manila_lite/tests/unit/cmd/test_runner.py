@@ -308,13 +308,16 @@ class TestAllInOne(RunnerTestCase):
 
     def test_idle_process_uses_no_cpu_and_stops_soon(self):
         child, _port = self.start(seconds=0)
-        before = self.ticks(child.pid)
-        time.sleep(1.5)  # sleeps: it is to do nothing for so long
-        self.assertLessEqual(self.ticks(child.pid) - before, 2)
+        waiting.until(lambda: self.idles(child.pid), 'the process to be idle, after its start')
         child.terminate()
         begin = time.monotonic()
         self.assertEqual(0, self.finish(child)[0])
         self.assertLess(time.monotonic() - begin, waiting.LIMIT / 10)
+
+    def idles(self, pid):
+        before = self.ticks(pid)
+        time.sleep(1.5)  # sleeps: it is to do nothing for so long
+        return self.ticks(pid) - before <= 2
 
     @staticmethod
     def ticks(pid):
