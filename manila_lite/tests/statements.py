@@ -40,6 +40,7 @@ BRANCHES = {
     'db/core/engine.py': 'services/test_outages',
     'db/core/key_values.py': 'api/test_statements',
     'db/core/repeatable_revisions.py': 'database/test_repeatable_migrations',
+    'db/core/row_locks.py': 'cloud/test_galera',
     'db/core/statement_events.py': 'services/test_outages',
     'db/core/upserts.py': 'shares/test_share_usage',
     'db/maintenance/copy_database.py': 'commands/test_copy_database',

@@ -43,10 +43,12 @@ class ShareType:
 
 
 #: One row for each extra spec of a type, or one without: a request reads few types, and all it needs in one statement.
+#: The table has another name here, so that conditions on extra specs look at all of a type's.
+_shown = _specs.alias('shown_specs')
 _ROWS = (
-    sa.select(_types, _specs.c.key, _specs.c.value)
-    .outerjoin(_specs, _specs.c.owner_id == _types.c.id)
-    .order_by(_types.c.created_at, _types.c.id, _specs.c.key)
+    sa.select(_types, _shown.c.key, _shown.c.value)
+    .outerjoin(_shown, _shown.c.owner_id == _types.c.id)
+    .order_by(_types.c.created_at, _types.c.id, _shown.c.key)
 )
 
 

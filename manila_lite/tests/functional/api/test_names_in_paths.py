@@ -180,4 +180,6 @@ class Keys(base.ServiceTest):
     def test_49_2_no_other_name_of_a_body_stands_in_a_path(self):
         """Check that all other parameters are ids that the service or Keystone gives, or names of the URL alone."""
         others = {name for op in OPS for name in world.parameters(op)} - {'key'}
-        self.assertEqual({'alias', 'class_name'}, {name for name in others if not name.endswith('_id')})
+        self.assertEqual(
+            {'alias', 'class_name', 'pool_host'}, {name for name in others if not name.endswith('_id')}
+        )

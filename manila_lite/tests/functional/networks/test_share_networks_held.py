@@ -27,7 +27,7 @@ class Held(refused.Refusing):
         seen = self.statements(path)
         [held, *_], [other, *_] = (
             [place for place, text in enumerate(seen) if re.match(what, text, re.DOTALL)] or [None]
-            for what in (r'UPDATE share_networks SET .*name=share_networks\.name', pattern)
+            for what in (r'UPDATE share_networks SET .*created_at=share_networks\.created_at', pattern)
         )
         self.assertNotIn(None, (held, other), seen)
         self.assertLess(held, other, seen)

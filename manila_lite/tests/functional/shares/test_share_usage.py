@@ -91,6 +91,11 @@ class Tenants(UsageTest):
         projects = self.admin.ok('GET', '/project-usage?all_tenants=1')['project_usage']
         self.assertEqual(['other', 'mine'], [row['project_id'] for row in projects])
         [pool] = self.admin.ok('GET', '/pool-usage')['pool_usage']
+        reported = next(
+            one['capabilities']
+            for one in self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
+            if one['name'] == f'{HOST}#pool1'
+        )
         self.assertEqual(
             {
                 'host': f'{HOST}#pool1',
@@ -98,8 +103,8 @@ class Tenants(UsageTest):
                 'used_bytes': 3 * units.Gi,
                 'limit_bytes': 8 * units.Gi,
                 'snapshot_bytes': 0,
-                'capacity_bytes': 1000 * units.Gi,
-                'free_bytes': pool['free_bytes'],
+                'capacity_bytes': reported['total_capacity_gb'] * units.Gi,
+                'free_bytes': reported['free_capacity_gb'] * units.Gi,
             },
             pool,
         )
