@@ -62,7 +62,7 @@ class FenceTest(testtools.TestCase):
         """Look at the mark while it stands still; the pool is taken at once then, also when nothing may be waited for."""
         mark.write(self.device, _OTHER)
         one = fence.Fence((), 10)
-        waiting.until(lambda: one.look(self.device).seconds >= 0.6, 'the mark stands still')
+        waiting.until(lambda: one.observe(self.device).seconds >= 0.6, 'the mark stands still')
         looks = []
         self.useFixture(fixtures.MonkeyPatch('time.sleep', looks.append))
         self.assertEqual(_OTHER, one.settle(self.device, 'mine', '/lib/a', 'stor2'))
@@ -73,9 +73,9 @@ class FenceTest(testtools.TestCase):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.failover.fence._GAP', 0.2))
         mark.write(self.device, _OTHER)
         one = fence.Fence((), 10)
-        first = one.look(self.device).since
+        first = one.observe(self.device).since
         waiting.until(lambda: time.monotonic() - first > 0.3, 'the pause')
-        self.assertEqual(0, one.look(self.device).seconds)
+        self.assertEqual(0, one.observe(self.device).seconds)
 
     def test_pool_of_a_host_that_beats_is_not_taken(self):
         mark.write(self.device, _OTHER)
