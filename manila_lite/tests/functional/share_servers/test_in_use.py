@@ -277,7 +277,7 @@ class Down(served.ServedTest):
         asked, plain = [], driver.ensure_servers
 
         def ensure_servers(servers):
-            # A server of another test may not be gone yet.
+            # A server of another test may not be gone yet, and the manager may begin a run of its own.
             asked.extend(server.id for server in servers if server.id in (down.id, well.id))
             return plain(servers) | {
                 server.id: values.ServerResult(error='No cable.')
@@ -291,8 +291,8 @@ class Down(served.ServedTest):
             ({down.id: 'No cable.'}, {bad: 'Its share server does not run. No cable.'}),
             (report['servers'], report['reasons']),
         )
-        self.assertEqual(2, len(set(asked[:2])))
-        self.assertEqual({down.id}, set(asked[2:]))
+        self.assertIn(well.id, asked)
+        self.assertGreater(asked.count(down.id), asked.count(well.id))
         self.assertIn('No cable.', str(self.messages(bad)))
 
     def test_server_without_an_address_gets_one_and_its_share_is_ensured(self):
