@@ -152,7 +152,7 @@ def admin(services: Services, project_id: str | None = None, user_id: str | None
 def member(
     services: Services, project_id: str | None, user_id: str | None, request_id: str | None = None
 ) -> RequestContext:
-    """Return the context of a plain member of the project, for what the service does because an owner wished it once."""
+    """Return the context of a plain member of the project, for work of the service by a standing wish of an owner."""
     return RequestContext(
         project_id=project_id,
         user_id=user_id,

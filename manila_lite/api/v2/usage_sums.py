@@ -35,7 +35,7 @@ def project_history(req: Request) -> list[Any]:
 
 
 def pool(req: Request) -> Any:
-    """Show what the shares of a pool take together, and in how many days the pool would be full."""
+    """Show the space that all shares of a pool take, and the days until the pool is full."""
     host = req.params['pool_host']
     with req.ctx.db.reader() as conn:
         row = usage_sums.get_pool(conn, host)
@@ -61,7 +61,7 @@ def capacity(row: Any, req: Request) -> int | None:
 
 
 def free(row: Any, req: Request) -> int | None:
-    """Read what is free in the pool, as its backend last reported it; null if it is not known."""
+    """Read the free space of the pool in the last report of its backend; null if it is not known."""
     return _bytes(row.free_gb)
 
 

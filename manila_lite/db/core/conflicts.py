@@ -27,7 +27,7 @@ _TRIES, _PAUSE = 5, 0.05
 
 
 class CommitLost(DBConnectionError):  # type: ignore[misc]  # oslo.db has no types
-    """The connection broke during the COMMIT: everything was written, or nothing. Whoever repeats the work looks first."""
+    """The connection broke during the COMMIT: everything was written, or nothing. Look before you repeat the work."""
 
 
 _Work = TypeVar('_Work', bound=Callable[..., Any])
@@ -77,7 +77,7 @@ def retry(work: _Work) -> _Work:
 
 
 def retry_all(work: _Work) -> _Work:
-    """Do as ``retry``, also after a commit of which nobody knows whether it was one: the work finds what it wrote."""
+    """Do as ``retry``, also after ``CommitLost``: for work that finds its own rows."""
     return repeating(work, TRANSIENT)
 
 

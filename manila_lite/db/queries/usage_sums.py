@@ -45,7 +45,7 @@ def _by_project() -> sa.Select[Any]:
 
 
 def _by_pool() -> sa.Select[Any]:
-    """Return the sums of each pool, with what its backend last said of its capacity, in GiB."""
+    """Return the sums of each pool, with its capacity in the last report of its backend, in GiB."""
     return (
         sa.select(
             _instances.c.host.label('host'),

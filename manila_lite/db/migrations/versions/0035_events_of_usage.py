@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a share was last told to be nearly full, for those who listen to events."""
+"""The time of the last warning that a share is nearly full, for the stream of events."""
 
 import sqlalchemy as sa
 from alembic import op

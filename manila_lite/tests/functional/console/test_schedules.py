@@ -17,7 +17,7 @@ class SchedulesTest(base.ConsoleTest):
         self.write('Name', 'nightly', '//dialog')
         self.write('Time zone', 'UTC', '//dialog')
         self.until(lambda: len(self.all('//dialog//ol[not(ancestor::details)]/li')) == 5, lambda: self.text)
-        self.see("//dialog//p[contains(., 'copies of each share')]")
+        self.see("//dialog//summary[contains(., 'copies of each share')]")
         self.assert_accessible('a new schedule')
         self.choose('When', 'At other times', '//dialog')
         self.write('Times, as cron has them', '61 * * * *', '//dialog')
@@ -92,8 +92,7 @@ class SchedulesTest(base.ConsoleTest):
         self.write('Weeks', '2', '//dialog')
         self.choose('A run that was missed', 'is done once, late', '//dialog')
         self.field('Paused', '//dialog').send_keys(Keys.SPACE)
-        self.see("//dialog//summary[contains(., 'copies of each share')]").click()
-        self.until(lambda: len(self.all('//dialog//details//li')) >= 4, lambda: self.text)
+        self.until(self.shows_kept, lambda: self.text, ignoring=(ValueError,))
         self.assert_accessible('a schedule that is edited')
         self.narrow()
         self.assert_fits('a schedule that is edited')
@@ -116,6 +115,13 @@ class SchedulesTest(base.ConsoleTest):
             [None] * 3, [after[name] for name in ('share_ids', 'share_type_id', 'share_metadata')]
         )
         self.assert_quiet()
+
+    def shows_kept(self):
+        """Open the times that would be kept, which a later preview closes again, and say whether they are there."""
+        [part] = self.all('//dialog//details')
+        if part.get_attribute('open') is None:
+            part.find_element('xpath', "summary[contains(., 'copies of each share')]").click()
+        return len(self.all('//dialog//details//li')) >= 3  # a fourth one depends on the day of the week
 
     def test_readers_are_offered_no_change(self):
         self.lite.ok('POST', '/schedules', {'schedule': {'cron': '0 3 * * *', 'name': 'kept'}})

@@ -11,7 +11,7 @@ from manila_lite.tests.functional.console import base
 class UsageTest(base.ConsoleTest):
     """Shares whose use the test writes: the backend measures nothing."""
 
-    CONFIG = f'share_usage_interval = 0\n{base.Page.CONSOLE}'
+    CONFIG = f'[DEFAULT]\nshare_usage_interval = 0\n{base.Page.CONSOLE}'
 
     def make(self, name, percent):
         """Create a share of 10 GiB that grew to so many percent in two days; return its id."""
@@ -110,7 +110,7 @@ class UsageTest(base.ConsoleTest):
 class ThresholdTest(base.ConsoleTest):
     """A share that the backend measures each second."""
 
-    CONFIG = f'share_usage_interval = 1\n{base.Page.CONSOLE}'
+    CONFIG = f'[DEFAULT]\nshare_usage_interval = 1\n{base.Page.CONSOLE}'
 
     def fill(self, gib):
         """Have the only share of the backend hold so many GiB."""
