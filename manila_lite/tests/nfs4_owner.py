@@ -21,6 +21,8 @@ _REACHED, _PATIENCE = 0.25, 1.0
 _PORT = 2049
 _PAUSE = 0.05
 _WRITE_SHARE, _WRITE_LOCK, _CONFIRM, _ALL, _SYNC = 2, 2, 2, 0xFFFFFFFFFFFFFFFF, 2
+#: Seconds without an answer that count as a pause: a planned switch is over within one.
+PAUSED = 0.25
 #: Refusals that mean that the server does not know this client's state.
 _UNKNOWN = ('STALE_CLIENTID', 'STALE_STATEID', 'EXPIRED', 'BAD_STATEID')
 
@@ -122,7 +124,7 @@ class Writer(threading.Thread):
     """A thread that appends one record after the other; each goes to the server's disk before it is answered.
 
     ``acknowledged`` counts the records that were answered. ``gaps`` has (seconds, monotonic time of its end) of each pause
-    between two answers that was longer than a second. ``refusals`` has all refusals but those of the grace period.
+    between two answers that was longer than ``PAUSED``. ``refusals`` has all refusals but those of the grace period.
     """
 
     def __init__(self, address, netns, directory, file='log', pause=0.02, version=Owner):
@@ -142,7 +144,7 @@ class Writer(threading.Thread):
             if not self._write():
                 continue
             now = time.monotonic()
-            if now - last > 1:
+            if now - last > PAUSED:
                 self.gaps.append((now - last, now))
             last = now
             self.acknowledged += 1
@@ -172,7 +174,7 @@ class Writer(threading.Thread):
 
     @property
     def longest(self):
-        """The longest pause between two answers, in seconds; 0 if none was longer than a second."""
+        """The longest pause between two answers, in seconds; 0 if none was longer than ``PAUSED``."""
         return max((seconds for seconds, _ in self.gaps), default=0.0)
 
     def goes_on(self, more=5, seconds=120):

@@ -8,7 +8,7 @@ import contextlib
 import threading
 import time
 
-from manila_lite.tests import smb_client, waiting
+from manila_lite.tests import nfs4_owner, smb_client, waiting
 from manila_lite.tests.security import nfs4
 
 #: Seconds for a connection, for an answer, and for smbclient to start, once the server takes connections.
@@ -40,7 +40,7 @@ class Writer(threading.Thread):
             if not self._write():
                 continue
             now = time.monotonic()
-            if now - last > 1:
+            if now - last > nfs4_owner.PAUSED:
                 self.gaps.append((now - last, now))
             last = now
             self.acknowledged += 1
@@ -63,7 +63,7 @@ class Writer(threading.Thread):
 
     @property
     def longest(self):
-        """The longest pause between two answers, in seconds; 0 if none was longer than a second."""
+        """The longest pause between two answers, in seconds; 0 if none was longer than ``nfs4_owner.PAUSED``."""
         return max((seconds for seconds, _ in self.gaps), default=0.0)
 
     def goes_on(self, more=5):
