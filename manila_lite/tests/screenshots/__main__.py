@@ -31,6 +31,8 @@ _TO = 'document.activeElement.blur(); scrollTo(0, 0); arguments[0]?.closest("sec
 _NAMES = ('docs', *_CONSOLE, 'readme')
 #: Pixels, as of a laptop and of a telephone.
 _SIZES = {1280: 800, 390: 844}
+#: The README is one screen of a larger one.
+_README_SIZES = {1280: 1000, 390: 844}
 _SCHEMES = ('light', 'dark')
 
 
@@ -41,9 +43,9 @@ class Camera(base.Page, fixtures.Fixture):
         self.driver = self.useFixture(base.Browser()).driver
         self.driver.execute_cdp_cmd('Emulation.setScrollbarsHidden', {'hidden': True})
 
-    def take(self, name, ready=lambda: None, part=None):
+    def take(self, name, ready=lambda: None, part=None, sizes=_SIZES):
         """Take the pictures of the page that is shown. ``ready`` waits until it is as it should be. ``part``: a heading."""
-        for (width, height), scheme in itertools.product(_SIZES.items(), _SCHEMES):
+        for (width, height), scheme in itertools.product(sizes.items(), _SCHEMES):
             self.driver.execute_cdp_cmd(
                 'Emulation.setDeviceMetricsOverride',
                 {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False},
@@ -97,11 +99,14 @@ def docs(camera):
 
 
 def readme(camera):
-    """Take those of the README, in what every browser has for a page without a style."""
+    """Take those of the README, with a style like that of the sites that show it."""
     style = (
-        '<style>:root {color-scheme: light dark} img {max-width: 100%}'
-        'pre, table {display: block; overflow-x: auto} td p, th p {margin: 0}'
-        'body {max-width: 60em; margin: auto; padding: 1em}</style>'
+        '<style>:root {color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif} img {max-width: 100%}'
+        'body {max-width: 838px; margin: auto; padding: 24px} p, pre, table {margin: 0 0 16px}'
+        'h1 {margin: 0 0 16px; border-bottom: 1px solid #8884} .align-middle {vertical-align: middle}'
+        'pre {padding: 16px; background: #8881; font-size: 85%; line-height: 1.45}'
+        'pre, table {display: block; overflow-x: auto} table {border-collapse: collapse}'
+        'td, th {padding: 6px 13px; border: 1px solid #8886} td p, th p {margin: 0}</style>'
     )
     settings = {'embed_stylesheet': False, 'stylesheet_path': '', 'report_level': 5}
     page = publish_string((age.ROOT / 'README.rst').read_text(), writer='html5', settings_overrides=settings)
@@ -110,7 +115,7 @@ def readme(camera):
         head = f'<head><base href="{age.ROOT.as_uri()}/">{style}'
         path.write_text(page.decode().replace('<head>', head, 1))
         camera.show(path)
-        camera.take('readme')
+        camera.take('readme', sizes=_README_SIZES)
 
 
 def main(names):
