@@ -29,6 +29,8 @@ export const parse = (text) => new Date(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text
 
 const FULL = new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeStyle: 'medium'});
 export const time = (text) => (text ? FULL.format(parse(text)) : S.none);
+const SHORT = new Intl.DateTimeFormat(undefined, {month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit'});
+export const minute = (text) => SHORT.format(parse(text));
 
 // Seconds of each unit, and from how many on it is used.
 const AGES = [['d', 86400, 172800], ['h', 3600, 3600], ['min', 60, 60], ['s', 1, 1]];

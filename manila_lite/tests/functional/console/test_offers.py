@@ -101,6 +101,16 @@ class OffersTest(base.ConsoleTest):
         self.assertEqual([], self.all("//main//*[@role='alert']"))
         self.assert_quiet()
 
+    def test_what_lacks_its_type_is_not_offered(self):
+        self.fill()
+        self.open('groups', 'Share groups')
+        self.see("//main//*[normalize-space()='There is no group type that you may use. Ask the operator.']")
+        self.assertEqual(set(), self.offered())
+        self.open('replicas', 'Replicas')
+        self.press('Create a replica')
+        self.see("//dialog//p[.='No share has a type with replication.']")
+        self.assertEqual(['Close', 'Cancel'], [one.text for one in self.all('//dialog//button')])
+
     def test_hint_of_the_search_is_not_cut_off(self):
         self.open('overview', 'Overview')
         for width in (1280, 390, 360):

@@ -34,6 +34,13 @@ PAGES = {
     'nothing': 'No such page',
 }
 _MANY = 10_000
+#: Tables that scroll sideways, and short words in them that are broken.
+_CRAMPED = """
+const cramped = [...document.querySelectorAll('.table')].filter((table) => table.scrollWidth > table.clientWidth + 1);
+const broken = [...document.querySelectorAll('.table bdi')].filter((name) => /^\\w{1,12}$/.test(name.textContent)
+  && name.getBoundingClientRect().height > 1.9 * parseFloat(getComputedStyle(name).fontSize));
+return [...cramped, ...broken].map((element) => element.outerHTML.slice(0, 200));
+"""
 _ID = "printf('00000000-0000-4000-8000-%012d', n)"
 _COPY = """WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})
 INSERT INTO {table} ({names}) SELECT {values} FROM numbers, {table} AS old WHERE old.{key} = ?"""
@@ -65,6 +72,7 @@ class PagesTest(base.ConsoleTest):
             self.open(where, title)
             self.see_gone("//*[contains(@class, 'loading')]")
             self.assertNotIn('``', self.text, where)  # marks of the guides
+            self.assertEqual([], self.driver.execute_script(_CRAMPED), where)
             self.assert_accessible(where)
         self.assert_quiet()
 

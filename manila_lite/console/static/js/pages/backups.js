@@ -5,7 +5,7 @@ import {act, allProjects, create, id as quoted, list} from '../api.js';
 import {gib} from '../format.js';
 import {isOf, useLoad} from '../load.js';
 import {canChange} from '../offers.js';
-import {Empty, Loaded, Title, button, named} from '../parts/basics.js';
+import {Empty, Headed, Loaded, button, named} from '../parts/basics.js';
 import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Choice, Text, useFields} from '../parts/form.js';
 import {CREATED, NAME, SHARE, STATUS, actions} from '../parts/columns.js';
@@ -53,13 +53,12 @@ export function BackupList({share}) {
   const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), actions((row) => html`
     ${may('share_backup:restore') && row.status === 'available' && button(T.restore, row, restore)}
     ${may('share_backup:delete') && /^(available|error|error_deleting)$/.test(row.status) && button(S.action.delete, row, erase)}`)];
-  return html`${may('share_backup:create') && (!share || canChange(share)) && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
-      onClick=${() => make(true)}>${T.create}</button></div>`}
+  const start = may('share_backup:create') && (!share || canChange(share)) && html`<button type="button" class=${share ? '' : 'main'}
+    onClick=${() => make(true)}>${T.create}</button>`;
+  return html`<${Headed} title=${T.title} part=${share} actions=${start}>
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}
-      none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>
+      none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//><//>
     ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
 }
 
-export function Backups() {
-  return html`<${Title}>${T.title}<//><${BackupList} />`;
-}
+export const Backups = () => html`<${BackupList} />`;

@@ -18,10 +18,9 @@ const COLUMNS = [NAME, STATUS, CREATED];
 function Create({data, onClose}) {
   const {values, field} = useFields({name: '', description: '', share_group_type_id: data.groupTypes[0]?.id, share_network_id: ''});
   const type = data.groupTypes.find(({id}) => id === values.share_group_type_id);
-  const needsNetwork = data.types.some((one) => type?.share_types.includes(one.id) && hasServers(one));
+  const needsNetwork = data.types.some((one) => type.share_types.includes(one.id) && hasServers(one));
   const network = needsNetwork ? values.share_network_id || data.networks[0]?.id : undefined;
   const submit = () => create('share-groups', {share_group: {...values, share_network_id: network}});
-  if (!type) return html`<${FormDialog} title=${T.create} submit=${S.action.close} onSubmit=${() => {}} onClose=${onClose}><p>${T.noTypes}</p><//>`;
   return html`<${FormDialog} title=${T.create} submit=${S.action.create} onSubmit=${submit} onClose=${onClose}>
     <${Text} label=${S.table.name} ...${field('name')} maxlength="255" autofocus />
     <${Area} label=${S.table.description} ...${field('description')} maxlength="255" />
@@ -56,7 +55,7 @@ export function Groups() {
     [S.action.delete, 'share_group:delete', deleting('share-groups', T.what)])];
   const ofSnapshots = [...COLUMNS, offers([S.action.delete, 'share_group_snapshot:delete',
     deleting('share-group-snapshots', T.snapshotWhat)])];
-  return html`<${Title} actions=${may('share_group:create') && found.value && html`<button type="button" class="main"
+  return html`<${Title} actions=${may('share_group:create') && found.value?.groupTypes.length > 0 && html`<button type="button" class="main"
       onClick=${() => open({})}>${T.create}</button>`}>${T.title}<//>
     <${Loaded} from=${found}>${(data) => html`
       <${Table} caption=${T.title} columns=${ofGroups} rows=${data.groups} none=${html`<${Empty} text=${T.none}

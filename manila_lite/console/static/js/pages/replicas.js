@@ -3,7 +3,7 @@
 import {html} from '../html.js';
 import {act, create, get, id as quoted, list} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Empty, Loaded, Status, Title, button, named, useAct} from '../parts/basics.js';
+import {Empty, Headed, Loaded, Status, button, named, useAct} from '../parts/basics.js';
 import {FormDialog, useConfirm, useOpened} from '../parts/dialog.js';
 import {Choice, useFields} from '../parts/form.js';
 import {CREATED, SHARE, STATUS, actions} from '../parts/columns.js';
@@ -34,11 +34,13 @@ function Create({only, onClose}) {
   const {values, field} = useFields({share_id: '', availability_zone: ''});
   const share = values.share_id || found.value?.shares[0]?.id;
   const submit = () => create('share-replicas', {share_replica: {share_id: share, availability_zone: values.availability_zone || null}});
+  if (found.value?.shares.length === 0) return html`<${FormDialog} title=${T.create} submit=${S.action.close} onSubmit=${() => {}}
+    onClose=${onClose}><p>${T.noShares}</p><//>`;
   return html`<${FormDialog} title=${T.create} submit=${S.action.create} onSubmit=${submit} onClose=${onClose}>
-    <${Loaded} from=${found}>${({shares, zones}) => (shares.length === 0 ? html`<p class="none">${T.noShares}</p>` : html`
+    <${Loaded} from=${found}>${({shares, zones}) => html`
       <${Choice} label=${T.share} ...${field('share_id')} value=${share} options=${shares.map((row) => [row.id, named(row)])} />
       <${Choice} label=${T.zone} ...${field('availability_zone')}
-        options=${[['', S.create.anyZone], ...zones.map(({name}) => [name, name])]} />`)}<//><//>`;
+        options=${[['', S.create.anyZone], ...zones.map(({name}) => [name, name])]} />`}<//><//>`;
 }
 
 // `share`: the one whose replicas are shown; default: all.
@@ -55,13 +57,11 @@ export function ReplicaList({share}) {
   const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), actions(
     (row) => row.replica_state !== 'active' && html`${may('share_replica:promote') && own(T.promote, row, promote)}${
       may('share_replica:resync') && own(T.resync, row, resync)}${may('share_replica:delete') && own(S.action.delete, row, erase)}`)];
-  return html`${may('share_replica:create') && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
-      onClick=${() => make(true)}>${T.create}</button></div>`}${problem}
+  const start = may('share_replica:create') && html`<button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button>`;
+  return html`<${Headed} title=${T.title} part=${share} actions=${start}>${problem}
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}
-      none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>
+      none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//><//>
     ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
 }
 
-export function Replicas() {
-  return html`<${Title}>${T.title}<//><${ReplicaList} />`;
-}
+export const Replicas = () => html`<${ReplicaList} />`;

@@ -94,13 +94,13 @@ function Found({share, places, rules, operations, reload}) {
     ${!canChange(share) && html`<p class="hint">${isBusy(share.status) ? S.share.waits(share.status.replaceAll('_', ' ')) : S.share.broken}</p>`}
     ${operations.length > 0 && html`<${Running} operations=${operations} />`}
     <${Section} title=${S.share.details}><${Details} share=${share} /><//>
-    ${may('share_usage:show') && html`<${UsageOfShare} id=${share.id} />`}
     <${Section} title=${S.mount.title}><${Mount} ...${{share, places, rules}} /><//>
+    ${may('share_usage:show') && html`<${UsageOfShare} id=${share.id} />`}
     <${Rules} ...${{share, rules, reload}} />
     ${share.snapshot_support ? html`<${SnapshotsOfShare} share=${share} />`
       : html`<${Section} title=${S.snapshots.title}><p class="none">${S.snapshots.unsupported}</p><//>`}
-    ${share.replication_type && html`<${Section} title=${S.replicas.title}><${ReplicaList} share=${share} /><//>`}
-    <${Section} title=${S.backups.title}><${BackupList} share=${share} /><//>
+    ${share.replication_type && html`<${ReplicaList} share=${share} />`}
+    <${BackupList} share=${share} />
     <${Section} title=${S.messages.title}><${MessageList} resource=${share.id} /><//>
     ${dialog === 'resize' && html`<${Resize} share=${share} onClose=${close} />`}
     ${dialog === 'migrate' && html`<${MigrateShare} share=${share} onClose=${close} />`}

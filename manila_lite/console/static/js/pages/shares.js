@@ -52,10 +52,10 @@ const Nothing = () => html`<${Empty} text=${S.shares.none} next=${may('share:cre
 // The columns, with what is selected, and what can be done to each.
 function columnsOf({selected, pick, resize, erase}) {
   const canPick = ['share:extend', 'share:allow_access', 'share:delete'].some(may);
-  const name = {key: 'name', head: S.table.name, sort: 'display_name', cell: (row) => html`${canPick && html`
+  const name = {key: 'name', head: S.table.name, sort: 'display_name', cell: (row) => html`<div class="picked">${canPick && html`
     <input type="checkbox" class="pick" checked=${selected.has(row.id)} onChange=${() => pick(row.id)}
       aria-label=${S.action.ofThis(S.bulk.select, named(row))} />`}
-    <a href=${link('share', row.id)}><${Name} row=${row} /></a>`};
+    <a href=${link('share', row.id)}><${Name} row=${row} /></a></div>`};
   const columns = may('share_usage:index') ? COLUMNS.toSpliced(2, 0, USE) : COLUMNS;
   return [name, ...columns, ...(session.value.everything ? [PROJECT] : []),
     actions((row) => html`${canExtend(row) && button(S.share.resize, row, resize)}${canDelete(row) && button(S.action.delete, row, erase)}`, 'do')];

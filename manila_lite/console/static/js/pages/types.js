@@ -57,7 +57,7 @@ export function Types() {
     {key: 'name', head: S.table.name, cell: (type) => html`<${Name} row=${type} />
       ${type.is_default && html` <span class="status plain">${T.default}</span>`}
       ${type.description && html`<div class="hint"><${Own} text=${type.description} /></div>`}`},
-    {key: 'abilities', head: T.abilities, cell: (type) => abilities(type).join(', ')},
+    {key: 'abilities', head: T.abilities, class: 'whole', cell: (type) => abilities(type).join(', ')},
     {key: 'specs', head: T.specs, class: 'long', cell: (type) => html`<ul class="plain">${Object.entries(type.extra_specs).sort().map(([key, value]) => html`
       <li key=${key}><code>${key}</code> = <code>${value}</code></li>`)}</ul>`},
     {key: 'access', head: T.access, cell: (type) => (type[PUBLIC] ? T.everybody : T.some)},

@@ -10,7 +10,7 @@ const T = S.operation;
 
 export const COLUMNS = [
   {key: 'kind', head: T.kind, cell: kindOf},
-  {key: 'resource', head: T.resource, cell: (row) => html`<${Ref} type=${row.resource_type} id=${row.resource_id} typed />`},
+  {key: 'resource', head: T.resource, class: 'name', cell: (row) => html`<${Ref} type=${row.resource_type} id=${row.resource_id} typed />`},
   {key: 'state', head: S.table.state, cell: (row) => html`<${Status} of=${row.state} />`},
   {key: 'who', head: T.who, cell: (row) => (row.user_id ? html`<${Who} user=${row.user_id} />` : T.service)},
   {key: 'ended', head: T.when, cell: (row) => html`<${Time} at=${row.finished_at ?? row.created_at} />`},

@@ -82,6 +82,10 @@ export function Section({title, actions, children}) {
   return html`<section><div class="title"><h2>${title}</h2>${actions && html`<div class="actions">${actions}</div>`}</div>${children}</section>`;
 }
 
+// A list as a page of its own, or, with `part`, as a part of another one.
+export const Headed = ({part, title, actions, children}) => (part ? html`<${Section} ...${{title, actions}}>${children}<//>`
+  : html`<${Title} actions=${actions}>${title}<//>${children}`);
+
 export function Facts({rows}) {
   return html`<dl class="facts">${rows.filter(([, value]) => value !== null && value !== undefined && value !== '' && value !== false)
     .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

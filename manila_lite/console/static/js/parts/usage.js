@@ -2,7 +2,7 @@
 // How full shares are: a bar in lists, and a chart of how that came.
 import {html, useState} from '../html.js';
 import {get, id as quoted} from '../api.js';
-import {bytes, parse, time} from '../format.js';
+import {bytes, minute, parse, time} from '../format.js';
 import {usageOf} from '../known.js';
 import {useLoad} from '../load.js';
 import {S} from '../strings.js';
@@ -43,7 +43,7 @@ function Chart({points, limit, withSnapshots}) {
       aria-label=${T.chart(bytes(held[0]), first, bytes(held.at(-1)), last)}>
       <polygon points=${`0,${HIGH} ${line} ${WIDE},${HIGH}`} /><polyline points=${line} />
       <line x1="0" x2=${WIDE} y1=${y(limit)} y2=${y(limit)} /></svg>
-    <figcaption><span>${first}</span><span>${T.top(bytes(most))}</span><span>${last}</span></figcaption></figure>`;
+    <figcaption><span>${minute(points[0].measured_at)}</span><span>${T.top(bytes(most))}</span><span>${minute(points.at(-1).measured_at)}</span></figcaption></figure>`;
 }
 
 const notYet = (error) => {
