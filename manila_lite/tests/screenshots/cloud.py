@@ -6,6 +6,7 @@ import datetime
 import itertools
 import sqlite3
 
+from manila_lite.drivers.dummy import store
 from manila_lite.tests import hush, process, waiting
 from manila_lite.tests.factories import use
 
@@ -14,11 +15,14 @@ _CONFIG = """
 host = stor1
 enabled_share_backends = fast,archive
 enabled_backup_types = vault
+capability_interval = 1
 [fast]
 driver = dummy
+dummy_thin_provisioning = true
 share_usage_interval = 0
 [archive]
 driver = dummy
+dummy_thin_provisioning = true
 share_usage_interval = 0
 [console]
 enabled = true
@@ -62,7 +66,26 @@ class Cloud(process.Lite):
         self.ok('POST', '/share-networks', {'share_network': {'name': 'blue'}})
         self._another_project()
         self._attention(shares[-1])
+        self._hold()
         return shares[0]
+
+    def _hold(self):
+        """Have each share hold at its backend what its use says, those of the other project a half; wait for the reports."""
+        percents = {size: percent for _, size, _, percent in _SHARES}
+        for backend in ('fast', 'archive'):
+            disk = store.Store(self.state / backend)
+            with disk.locked():
+                for record in disk.shares.all():
+                    record.used = record.size * percents.get(record.size, 50) / 100
+                    disk.shares.put(record)
+        pools = '/scheduler-stats/pools/detail'
+        waiting.until(
+            lambda: all(
+                pool['capabilities']['free_capacity_gb'] < pool['capabilities']['total_capacity_gb']
+                for pool in self.ok('GET', pools)['pools']
+            ),
+            'what the pools hold',
+        )
 
     def _types(self):
         """Make the types, and wait for the pools."""
