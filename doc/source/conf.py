@@ -18,6 +18,7 @@ extensions = [
     'sphinx_copybutton',
     'sphinx_design',
 ]
+highlight_language = 'text'  # most blocks are commands, in which words of Python mean nothing
 smartquotes = False  # they would turn --fix into something that nobody can type
 html_theme = 'furo'
 html_title = 'manila_lite'
