@@ -43,7 +43,8 @@ function Chart({points, limit, withSnapshots}) {
       aria-label=${T.chart(bytes(held[0]), first, bytes(held.at(-1)), last)}>
       <polygon points=${`0,${HIGH} ${line} ${WIDE},${HIGH}`} /><polyline points=${line} />
       <line x1="0" x2=${WIDE} y1=${y(limit)} y2=${y(limit)} /></svg>
-    <figcaption><span>${minute(points[0].measured_at)}</span><span>${T.top(bytes(most))}</span><span>${minute(points.at(-1).measured_at)}</span></figcaption></figure>`;
+    <figcaption><span>${minute(points[0].measured_at)}</span><span>${T.top(bytes(most))}</span>
+      <span>${minute(points.at(-1).measured_at)}</span></figcaption></figure>`;
 }
 
 const notYet = (error) => {
