@@ -13,12 +13,17 @@ from manila_lite.db import models
 from manila_lite.db.queries import services
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.schedules.scheduling import SchedulesTest, now
+from manila_lite.tests.functional.services import test_clocks
 from manila_lite.tests.functional.services.test_clocks import ahead
 
 _HOUR = 3600.0
 
 
 class Times(SchedulesTest):
+    """Services that beat seldom: one that beats while a test has its clock ahead claims no more work."""
+
+    EXTRA = test_clocks.Beating.EXTRA + SchedulesTest.EXTRA
+
     def setUp(self):
         super().setUp()
         self.share = self.user.share()
