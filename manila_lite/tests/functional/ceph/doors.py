@@ -8,7 +8,7 @@ the same as one after the change before it, so those are not counted.
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from manila_lite.drivers.cephfs.cluster.answers import Answer
@@ -112,6 +112,12 @@ class Way:
     def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
         """Return the bytes in a directory."""
         return self._way.directory_size(filesystem, path, seconds)
+
+    def usage_of(
+        self, filesystem: str, paths: Sequence[str], seconds: float
+    ) -> Mapping[str, tuple[int, int]]:
+        """Return the bytes and the files in directories."""
+        return self._way.usage_of(filesystem, paths, seconds)
 
     def close(self) -> None:
         """Close connections."""
