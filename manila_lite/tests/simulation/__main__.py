@@ -9,6 +9,7 @@ import time
 from manila_lite.tests.simulation.history import History
 from manila_lite.tests.simulation.schedules.history import SchedulesHistory
 from manila_lite.tests.simulation.shares.history import SharesHistory
+from manila_lite.tests.simulation.tally import Tally
 
 _KINDS = {kind.kind: kind for kind in (History, SharesHistory, SchedulesHistory)}
 
@@ -48,19 +49,21 @@ def _show(trace):
 
 
 def main():
-    """Run histories; the exit code is 0 only if none failed."""
+    """Run histories; the exit code is 0 only if none failed, and operations succeeded in them."""
     wanted = _arguments()
     began = said = time.monotonic()
     number = failed = 0
     seed = wanted.seed
     print(f'first seed {seed}')
     kind = _KINDS[wanted.kind]
+    counts = Tally(kind.must_succeed)
     with kind.deployment_class() as deployment:
         while number < wanted.histories and (
             not wanted.hours or time.monotonic() - began < wanted.hours * 3600
         ):
             history = kind(seed, deployment)
             why = history.run()
+            counts.add(history.model.rows.values())
             number += 1
             if wanted.histories == 1:
                 _show(history.trace)
@@ -72,7 +75,9 @@ def main():
                 _say(began, number, failed)
             seed += 1
     _say(began, number, failed, end='\n')
-    return 1 if failed else 0
+    refusal = counts.refusal()
+    print(refusal or counts)
+    return 1 if failed or refusal else 0
 
 
 if __name__ == '__main__':

@@ -13,7 +13,7 @@ from manila_lite import context
 from manila_lite.cmd import setup
 from manila_lite.db import models
 from manila_lite.db.core import engine
-from manila_lite.tests.simulation import environment, rows, sql
+from manila_lite.tests.simulation import environment, rows, sql, strangers
 
 _CONFIG = """
 [DEFAULT]
@@ -60,8 +60,19 @@ class Deployment(fixtures.Fixture):
         self._wire.time = self._clock.of_database
         timeutils.set_time_override(self._clock)
         self.addCleanup(timeutils.clear_time_override)
+        self._watch_logs()
+        self.useFixture(fixtures.MonkeyPatch('oslo_db.api.time', self._clock))  # sleeps before it repeats
+        self.useFixture(fixtures.MonkeyPatch('oslo_db.api.random', self._clock))
+
+    def _watch_logs(self):
+        """Let histories see each logged warning or error, and nobody else."""
+        self._watch = strangers.Watch()
         self.addCleanup(logging.disable, logging.root.manager.disable)
-        logging.disable(logging.CRITICAL)
+        logging.disable(logging.INFO)
+        for log in map(logging.getLogger, ('manila_lite', 'oslo_db')):
+            self.addCleanup(vars(log).update, level=log.level, propagate=log.propagate, handlers=log.handlers)
+            log.propagate, log.handlers = False, [self._watch]
+            log.setLevel(logging.WARNING)
 
     def _stay_on_one_processor(self):
         """Keep all threads on the same processor: one runs at a time, and to wake one up elsewhere takes longer."""
@@ -75,5 +86,5 @@ class Deployment(fixtures.Fixture):
     def use(self, history):
         """Give statements, clocks and locks to this history, or to none."""
         self._wire.history = history
-        self._clock.baton = history and history.baton
+        self._clock.baton = self._watch.baton = history and history.baton
         self._turn.use(history and history.baton)

@@ -173,6 +173,15 @@ class Clock:
         """Return the time of the database's clock, which has no offset."""
         return self.epoch + datetime.timedelta(seconds=0.0 if self.baton is None else self.baton.now)
 
+    def sleep(self, seconds):
+        """Sleep before a transaction is repeated."""
+        if self.baton is not None:
+            self.baton.sleep(seconds)
+
+    def uniform(self, least, most):
+        """Return the seconds of that sleep: the longest, for the seed says who is first after it."""
+        return most
+
     def pop(self, index):
         now = 0.0
         if self.baton is not None:

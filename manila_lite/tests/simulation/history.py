@@ -24,6 +24,7 @@ class History:
     """The events that ``seed`` chooses; ``run`` returns the failure, or None. ``trace`` has each step."""
 
     kind = 'engine'
+    must_succeed = (plans.PLACED, plans.CHANGED, plans.SYNCED)  # kinds of operations
     world_class, model_class, deployment_class = World, Model, Deployment
     steps = 10000  # points, at most
     requests = (2, 5)  # at least and at most

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 
 from manila_lite.tests.simulation import invariants
+from manila_lite.tests.simulation.checks import Checks
 
 
 @dataclasses.dataclass
@@ -67,19 +68,14 @@ class Run:
             facts.given_up.add(self._at)
 
 
-class Model:
+class Model(Checks):
     """The checks of each commit, of each claim of a thread, and of each step; violations go to ``baton.fail``."""
 
     def __init__(self, baton, table, faults, conf):
-        self.baton, self.faults = baton, faults
-        self.conf = conf
-        self.table = table
-        self.rows = {}
+        super().__init__(baton, table, faults, conf)
         self.facts = {}
         self.workers = {}  # by thread
-        self.pending = {}  # by thread: writes that are not committed yet
         self.groups = {}  # by thread: the operations for which it writes, of threads of its process
-        self.processes = {}
         self.commits = 0
         self.asking = False  # a user asks for an operation that may be open
 

@@ -6,6 +6,7 @@ import functools
 from manila_lite import engine, errors
 from manila_lite.db.core.engine import TRANSIENT
 from manila_lite.db.queries import operations as rows
+from manila_lite.tests.simulation.strangers import Injected
 
 SCHEDULER, SHARE = 'scheduler', 'share'
 PLACED, CHANGED, SYNCED, STRANGE = 'thing.make', 'thing.change', 'thing.sync', 'thing.strange'
@@ -59,7 +60,7 @@ class Backend:
         if chosen == what:
             self._baton.note(f'{self._model.name_of(work.op.id)}: its {what} is refused')
             self._model.met('refused')
-            raise RuntimeError(f'the database refuses the {what}')
+            raise Injected(f'the database refuses the {what}')
 
     def _outcome(self, operation_id, at, way):
         drawn = self._rng.choice(('reliable', 'wild', 'wild', f'never {self._rng.randrange(3)}'))
@@ -83,11 +84,11 @@ class Backend:
 
     def _fail(self, run, work):
         run.end('fail', nothing=True)
-        raise RuntimeError('the backend says no')
+        raise Injected('the backend says no')
 
     def _half(self, run, work):
         run.end('fail')
-        raise RuntimeError('half of it')
+        raise Injected('half of it')
 
     def _final(self, run, work):
         run.end('final')

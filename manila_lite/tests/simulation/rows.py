@@ -7,6 +7,7 @@ import typing
 
 from manila_lite.db import models
 from manila_lite.db.queries import operations
+from manila_lite.tests.simulation import strangers
 
 
 class Row(typing.NamedTuple):
@@ -65,7 +66,9 @@ class Table:
 
     def make_unreadable(self, operation_id):
         """Make the operation's data unreadable."""
-        self._conn.execute("UPDATE operations SET data = '{' WHERE id = ?", (operation_id,))
+        self._conn.execute(
+            'UPDATE operations SET data = ? WHERE id = ?', (strangers.UNREADABLE, operation_id)
+        )
 
     def close(self):
         self._conn.close()

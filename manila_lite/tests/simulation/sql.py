@@ -7,17 +7,11 @@ import sqlalchemy
 from sqlalchemy import event
 
 from manila_lite.tests.simulation import environment
-
-#: Errors that SQLAlchemy takes for a broken connection; of a lock that was not free; and of an unknown kind.
-_ERRORS = {
-    'cut': (sqlite3.ProgrammingError, 'Cannot operate on a closed database.'),
-    'locked': (sqlite3.OperationalError, 'database is locked'),
-    'refused': (sqlite3.OperationalError, 'disk I/O error'),
-}
+from manila_lite.tests.simulation.strangers import DATABASE
 
 
 def _error(fault):
-    kind, text = _ERRORS[fault]
+    kind, text = DATABASE[fault]
     return kind(text)
 
 
@@ -94,7 +88,7 @@ class Wire:
         if fault == 'stalled':
             baton.sleep(faults.long())
             faults.disturbed()
-        if fault in _ERRORS:
+        if fault in DATABASE:
             raise _error(fault)
         return fault
 

@@ -8,6 +8,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step
 from manila_lite.tests import turns
 from manila_lite.tests.simulation import gaps
+from manila_lite.tests.simulation.strangers import Injected
 
 #: One of so many points is tried.
 _PARTS = 3
@@ -87,7 +88,7 @@ class TriesAgain(Runs):
     def plans(self):
         def fail_once(work):
             if work.op.attempts == 1:
-                raise RuntimeError('not now')
+                raise Injected('not now')
 
         return [_plan('fail', fail_once)]
 

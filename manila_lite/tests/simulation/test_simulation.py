@@ -8,6 +8,7 @@ import os
 
 import testtools
 
+from manila_lite.tests.simulation import tally
 from manila_lite.tests.simulation.history import History
 
 FIRST = int(os.environ.get('SIMULATION_SEED') or os.environ.get('MANILA_LITE_TEST_TURN', '1'))
@@ -26,10 +27,13 @@ class Histories:
     def check(self):
         """Run the histories, none of which may fail."""
         deployment = self.useFixture(self.kind.deployment_class())
+        counts = tally.Tally(self.kind.must_succeed)
         for seed in range(FIRST + self.part, FIRST + self.count, self.parts):
             history = self.kind(seed, deployment)
             why = history.run()
             self.assertIsNone(why, f'{history.kind}, seed {seed}: {why}\nTo see it again: {history.again}')
+            counts.add(history.model.rows.values())
+        self.assertIsNone(counts.refusal())
 
 
 def in_parts(histories, parts):

@@ -5,6 +5,7 @@ import itertools
 
 from manila_lite import context
 from manila_lite.engine import Runner
+from manila_lite.rpc import notifications
 from manila_lite.rpc.endpoint import Operations
 from manila_lite.tests.simulation import environment, plans
 
@@ -90,6 +91,7 @@ class World:
     def __init__(self, rng, baton, faults, model, services):
         self.rng, self.baton, self.faults, self.model = rng, baton, faults, model
         self.services = context.Services(conf=services.conf, db=services.db, bus=self)
+        self.notifications = notifications.Notifier(services.conf)  # as of each bus; no driver sends any
         self.backend = self.make_backend(services.db)
         self.one_machine = rng.random() < 0.5
         self._count = itertools.count(1)

@@ -13,6 +13,10 @@ _SCHEDULES = 'SELECT id, next_run_at, failing_since FROM schedules'
 _COPIES = """
 SELECT c.resource_id, c.schedule_id, c.source_id, c.run_at, s.status
 FROM schedule_copies c LEFT JOIN snapshots s ON s.id = c.resource_id ORDER BY c.rowid"""
+#: Copies from which a share is being made at this moment.
+_HELD = """
+SELECT s.snapshot_id FROM shares s JOIN share_instances i ON i.share_id = s.id
+WHERE s.snapshot_id IS NOT NULL AND i.status = 'creating'"""
 _OWN = """
 SELECT s.id, s.status FROM snapshots s WHERE NOT EXISTS (SELECT 1 FROM schedule_copies c WHERE c.resource_id = s.id)"""
 
@@ -50,6 +54,10 @@ class Table(deployment.Table):
     def copies(self):
         """Return what the schedules made by id, the oldest first."""
         return {row[0]: Copy(*row[:3], time(row[3]), row[4]) for row in self._conn.execute(_COPIES)}
+
+    def held(self):
+        """Return the ids of the copies from which a share is being made."""
+        return {row[0] for row in self._conn.execute(_HELD)}
 
     def own(self):
         """Return the statuses of snapshots that no schedule made, by id."""

@@ -3,6 +3,8 @@
 
 import datetime
 
+import sqlalchemy as sa
+
 from manila_lite import context
 from manila_lite.actions import schedules
 from manila_lite.db import models
@@ -15,6 +17,7 @@ from manila_lite.tests.simulation.schedules.world import World
 from manila_lite.values import schedule_times
 
 _PROJECT = 'p'
+_OF_OWNER = {'project_id': _PROJECT, 'user_id': 'u', 'share_proto': 'NFS', 'size': 1}
 #: Begins, half an hour or more before the clocks change in the zone, or before a year and a week end.
 BEGINS = (
     ('2030-03-31T00:30', 'Europe/Berlin'),
@@ -50,8 +53,8 @@ KEEPS = (
 )
 #: cronsim passes over some times of this hour on the day when the clocks of this zone go back by half an hour.
 _NOT_THERE = ('Australia/Lord_Howe', '*/15 2 * * *')
-#: Seconds: the longest outage, the furthest that all clocks go back, and a run and what it begins.
-_OUTAGE, _BACK, _RUN = 3 * 3600, 1800, 3 * 3600
+#: Seconds: the longest outage, the furthest that all clocks go back, the longest lack of room, and a run with what it begins.
+_OUTAGE, _BACK, _FULL, _RUN = 3 * 3600, 1800, 2 * 3600, 3 * 3600
 _DAY = datetime.timedelta(days=1)
 
 
@@ -64,6 +67,7 @@ class SchedulesHistory(history.History):
     """A history of schedules."""
 
     kind = 'schedules'
+    must_succeed = ('schedule.run', 'snapshot.create', 'snapshot.delete')
     world_class, model_class, deployment_class = World, Model, SchedulesDeployment
     steps = 60000
     requests = (3, 7)
@@ -71,6 +75,8 @@ class SchedulesHistory(history.History):
     def __init__(self, seed, deployment):
         super().__init__(seed, deployment)
         self.world.use(deployment)
+        self.baton.on_point = self.world.at_point
+        self._held = 0  # copies from which a share was made
         begin, self._zone = self._rng.choice(BEGINS)
         self.model.epoch = self.model.latest = datetime.datetime.fromisoformat(begin)
 
@@ -78,9 +84,10 @@ class SchedulesHistory(history.History):
         self._prepare()
         self.world.begin()
         for _ in range(self._rng.randint(*self.requests)):
-            self._rng.choice((self._pause, self._pause, self._outage, self._clocks_back))()
+            self._rng.choice(_EVENTS)(self)
         self.faults.off()
         self.world.mend()
+        self._let_go()
         self._settle()
         self._run_again()
         self.model.last()
@@ -125,20 +132,22 @@ class SchedulesHistory(history.History):
 
     def _insert(self, conn, name):
         """Insert a share, and a snapshot of its owner's."""
-        own = {'project_id': _PROJECT, 'user_id': 'u', 'share_proto': 'NFS', 'size': 1}
-        conn.execute(models.shares.insert().values(id=name, snapshot_support=True, **own))
+        self._insert_share(conn, name, 'available')
+        conn.execute(
+            models.snapshots.insert().values(
+                id=f'own-{name}', share_id=name, status='available', share_size=1, **_OF_OWNER
+            )
+        )
+
+    def _insert_share(self, conn, name, status, **more):
+        conn.execute(models.shares.insert().values(id=name, snapshot_support=True, **_OF_OWNER, **more))
         conn.execute(
             models.share_instances.insert().values(
                 id=name,
                 share_id=name,
                 host=f'{self.world.host}#a',
-                status='available',
+                status=status,
                 access_rules_status='active',
-            )
-        )
-        conn.execute(
-            models.snapshots.insert().values(
-                id=f'own-{name}', share_id=name, status='available', share_size=1, **own
             )
         )
 
@@ -173,3 +182,47 @@ class SchedulesHistory(history.History):
         self.model.epoch -= datetime.timedelta(seconds=self._rng.uniform(1, _BACK))
         self._deployment.set_epoch(self.model.epoch)
         self.baton.note(f'all clocks go back to {self.model.now()}')
+
+    def _full(self):
+        """Let the backend have no room for snapshots for some time, so that copies fail, one run after the other."""
+        self.world.backend.full_until = self.baton.now + self._rng.uniform(600, _FULL)
+        self.baton.note('the backend is full')
+        self._pause()
+
+    def _hold(self):
+        """Make a share from one of the oldest good copies, which takes until ``_let_go`` or for some time."""
+        good = [one.id for one in self.model.copies.values() if one.status == 'available'][:3]
+        if good:
+            self._make_from(self._rng.choice(good))
+        self._pause()
+        if self._rng.random() < 0.5:
+            self._let_go()
+
+    def _make_from(self, copy_id):
+        name = f'from-{self._held}'
+        snapshots = models.snapshots
+        still_good = sa.select(snapshots.c.id).where(
+            snapshots.c.id == copy_id, snapshots.c.status == 'available'
+        )
+        with self._db.writer() as conn:
+            if conn.execute(still_good).first():
+                self._held += 1
+                self._insert_share(conn, name, 'creating', snapshot_id=copy_id)
+                self.baton.note('a share is made from a copy')
+
+    def _let_go(self):
+        instances = models.share_instances
+        with self._db.writer() as conn:
+            conn.execute(
+                instances.update().where(instances.c.status == 'creating').values(status='available')
+            )
+
+
+_EVENTS = (
+    *(SchedulesHistory._pause,) * 3,
+    SchedulesHistory._outage,
+    SchedulesHistory._clocks_back,
+    SchedulesHistory._full,
+    SchedulesHistory._hold,
+    SchedulesHistory._hold,
+)

@@ -2,48 +2,38 @@
 """Facts about schedules after each commit: each time runs once, none is lost, and the newest good copy stays."""
 
 import collections
-import contextlib
 import datetime
 
 from manila_lite.db.queries import operations
 from manila_lite.db.queries.schedules import KIND
+from manila_lite.tests.simulation.checks import Checks
 from manila_lite.tests.simulation.schedules import oracle
 from manila_lite.tests.simulation.schedules.deployment import run_at
 
 #: A run that is later may be skipped, if the schedule says so.
 _LATE = datetime.timedelta(minutes=5)
+#: All that a clock may go back by in a look that takes no time.
+_TICKS = datetime.timedelta(minutes=1)
+#: The last step of a run.
+_RETAIN = 2
 
 
-class Model:
+class Model(Checks):
     """The checks of each commit; violations go to ``baton.fail``."""
 
     def __init__(self, baton, table, faults, conf):
-        self.baton, self.faults, self.conf, self.table = baton, faults, conf, table
-        self.rows, self.schedules, self.copies, self.own = {}, {}, {}, {}
-        self.processes, self.pending = {}, {}
+        super().__init__(baton, table, faults, conf)
+        self.schedules, self.copies, self.own, self.held = {}, {}, {}, set()
+        self.retained = {}  # by operation: when its run came to its last step, retention
+        self.changed = collections.defaultdict(
+            float
+        )  # by schedule and source: when a copy got good, or was no more held
         self.wanted = {}  # by id of a schedule: what it is
         self.times = {}  # by id of a schedule: all its times
         self.runs = collections.defaultdict(dict)  # by id of a schedule: operations by their times
         self.made = {}  # by schedule, source and time: the copy
         self.epoch = self.latest = None
         self.names = {}
-        self.seen = collections.Counter()
-
-    def must(self, truth, what):
-        """Let the history fail unless ``truth``."""
-        if not truth:
-            self.baton.fail(what)
-
-    def met(self, fault):
-        """Count a fault between the running thread and the database."""
-        self.seen[fault] += 1
-
-    def worker_started(self, task, op, most):
-        """Nothing is noted of a claim."""
-
-    def group(self, operation_ids):
-        """Who writes for whom when several operations end together is of no matter here."""
-        return contextlib.nullcontext()
 
     def name_of(self, operation_id):
         """Return the operation's name, the same in each run of the seed."""
@@ -53,6 +43,14 @@ class Model:
     def now(self):
         """Return the time of clocks that are right."""
         return self.epoch + datetime.timedelta(seconds=self.baton.now)
+
+    def clock(self, process):
+        """Return what the clock of the process shows."""
+        return self.now() + datetime.timedelta(seconds=process.offset)
+
+    def is_due(self):
+        """Say whether a schedule is due, by clocks that are right."""
+        return any(one.next <= self.now() for one in self.schedules.values())
 
     def most(self):
         """Return the latest time that any clock has shown."""
@@ -65,11 +63,11 @@ class Model:
         earlier, self.rows = self.rows, self.table.read()
         before, self.schedules = self.schedules, self.table.schedules()
         copies, self.copies = self.copies, self.table.copies()
+        held, self.held = self.held, self.table.held()
+        self._note_good(copies, held)
         for row in self.rows.values():
-            if row.kind == KIND and row.id not in earlier:
-                self._begun(row)
-            elif row.kind == KIND and row.state != earlier[row.id].state:
-                self._ended(row)
+            if row.kind == KIND and earlier.get(row.id) != row:
+                self._run_changed(earlier.get(row.id), row, task.process)
         for one in self.schedules.values():
             if one.id in before and one.next != before[one.id].next:
                 self._claimed(one.id, before[one.id].next, one.next)
@@ -79,18 +77,40 @@ class Model:
         for copy in copies.values():
             now = self.copies.get(copy.id)
             if copy.status == 'available' and (now is None or now.status != 'available'):
+                self.must(
+                    copy.id not in held, f'the copy of {copy.run_at} is deleted, and a share is made from it'
+                )
                 self._lost(copy, copies)
         self._own()
 
+    def _note_good(self, copies, held):
+        """Note of which shares other copies are good than before, or may be deleted that were held."""
+        for copy in self.copies.values():
+            is_new = copy.id not in copies or copies[copy.id].status != copy.status
+            if (is_new and copy.status == 'available') or copy.id in held - self.held:
+                self.changed[copy.schedule, copy.source] = self.baton.now
+
     # Times --------------------------------------------------------------------------------------------
 
-    def _begun(self, row):
+    def _run_changed(self, before, row, process):
+        if before is None:
+            self._begun(row, process)
+        elif row.step == _RETAIN != before.step:
+            self.retained[row.id] = self.baton.now
+        if before is not None and row.state != before.state:
+            self._ended(row)
+
+    def _begun(self, row, process):
         runs, at = self.runs[row.resource_id], run_at(row)
         self.baton.note(f'a run of {at}')
         self.must(at not in runs, f'{at} is run twice')
         self.must(all(at > one for one in runs), f'{at} is run after a later time')
         self.must(at in self.times[row.resource_id], f'{at} is run, and is no time of the schedule')
         self.must(at <= self.most(), f'{at} is run too early')
+        if self.wanted[row.resource_id]['missed'] == 'skip' and process.look:
+            self.must(
+                process.look - at <= _LATE + _TICKS, f'{at} was missed and is run, and was to be skipped'
+            )
         for other in runs.values():
             there = self.rows.get(other)
             self.must(there is None or there.state != operations.OPEN, f'the run of {at} overlaps another')
@@ -114,6 +134,7 @@ class Model:
         if row.state == operations.DONE:
             for source in self.wanted[row.resource_id]['share_ids']:
                 self.must((row.resource_id, source, at) in self.made, f'the run of {at} made no copy')
+                self._retained(row, source)
         elif row.state == operations.FAILED:
             self.must(self.schedules[row.resource_id].failing, f'the run of {at} failed, and nobody is told')
 
@@ -129,6 +150,17 @@ class Model:
         """Return the times of good copies of a share."""
         mine = [one for one in copies.values() if (one.schedule, one.source) == (schedule_id, source)]
         return {one.run_at for one in mine if one.status == 'available'}
+
+    def _retained(self, row, source):
+        """Check, after a run, that what is not to be kept goes, unless what is to be kept is another since, or it is held."""
+        if self.changed[row.resource_id, source] >= self.retained[row.id]:
+            return
+        wanted = self.wanted[row.resource_id]
+        good = self.good(row.resource_id, source, self.copies)
+        held = {one.run_at for one in self.copies.values() if one.id in self.held}
+        left = good - oracle.kept(good, wanted['keep'], wanted['time_zone']) - held
+        self.must(not left, f'the run of {run_at(row)} left {len(left)} copies that are not to be kept')
+        self.seen['held'] += len(held & good)
 
     def _lost(self, copy, copies):
         """Check that a good copy that is good no more was not to be kept."""
@@ -154,7 +186,6 @@ class Model:
                 continue
             for source in wanted['share_ids']:
                 good = self.good(one.id, source, self.copies)
-                stay = oracle.kept(good, wanted['keep'], wanted['time_zone'])
                 self.must(newest in good, f'the last run, of {newest}, has no good copy')
-                self.must(good == stay, f'{len(good - stay)} copies are there that are not to be kept')
+                self._retained(self.rows[self.runs[one.id][newest]], source)
                 self.seen['kept'] += len(good)

@@ -10,10 +10,13 @@ from manila_lite.scheduler import schedules
 from manila_lite.scheduler.service import Scheduler
 from manila_lite.tests.simulation import world
 from manila_lite.tests.simulation.shares.managers import Timers, Worker
+from manila_lite.tests.simulation.strangers import Injected
 
 SCHEDULER, SHARE = 'scheduler', 'share'
 #: Results of calls of the backend, with their weights. ``half``: it fails and was done all the same.
 _OUTCOMES = {'ok': 9, 'slow': 4, 'again': 2, 'fail': 2, 'half': 2, 'final': 2}
+#: Seconds between heartbeats, which need more statements than all else in hours without a run.
+_BEAT = 240.0
 
 
 class OwnWorker(Worker):
@@ -23,6 +26,7 @@ class OwnWorker(Worker):
         super().__init__(process, runner, services, pause)
         self.binary, self.identity = 'manila-scheduler', process.name
         runner.clock_agrees = self.clock_agrees
+        self._next_beat = 0.0
 
     def start(self, *, listen=True):
         """Begin with the timers, of which the first one is the heartbeat: a database that fails ends no process."""
@@ -30,9 +34,10 @@ class OwnWorker(Worker):
         self._periodic = Timers(self._process, self._pause, self._timers)
 
     def beat(self, stopped=False):
-        """Do as the product, but not at the end, when nobody looks any more."""
-        if not stopped:
+        """Do as the product, but more rarely, and not at the end, when nobody looks any more."""
+        if not stopped and self._process.baton.now >= self._next_beat:
             super().beat()
+            self._next_beat = self._process.baton.now + _BEAT
 
 
 class OwnScheduler(Scheduler):
@@ -41,13 +46,20 @@ class OwnScheduler(Scheduler):
     def __init__(self, process, services, pause):  # the base class would read a configuration
         self.services = services
         self.worker = OwnWorker(process, process.make_runner(schedules.PLANS, self), services, pause)
+        self._process = process
         self.worker.every(pause, self._begin_schedules)
+
+    def _begin_schedules(self):
+        self._process.look = self._process.model.clock(self._process)
+        super()._begin_schedules()
+        self._process.look = None
 
 
 class Process(world.Process):
     """A process with the work of its topic."""
 
     scheduler = None
+    look = None  # what its clock showed when it began to look for schedules, while it does
 
     def start(self):
         if self.topic == SCHEDULER:
@@ -71,8 +83,11 @@ class Backend:
         self._rng, self._baton, self._faults = rng, baton, faults
         self._wild = rng.choice((0.0, 0.1, 0.5))
         self.held = set()
+        self.full_until = 0.0
 
     def create_snapshot(self, snapshot):
+        if self._baton.now < self.full_until:
+            raise errors.Final('no room for a snapshot')
         self._call('create', lambda: self.held.add(snapshot.id))
         return snapshot.id
 
@@ -89,13 +104,13 @@ class Backend:
         if outcome == 'final':
             raise errors.Final('never')
         if outcome == 'fail':
-            raise RuntimeError('the backend says no')
+            raise Injected('the backend says no')
         if outcome == 'slow':
             self._baton.sleep(self._rng.uniform(0, 1200))
         change()
         self._baton.point(f'{what} of a snapshot is done')
         if outcome == 'half':
-            raise RuntimeError('it was done, and nobody knows')
+            raise Injected('it was done, and nobody knows')
 
 
 class World(world.World):
@@ -107,6 +122,7 @@ class World(world.World):
     def __init__(self, rng, baton, faults, model, services):
         super().__init__(rng, baton, faults, model, services)
         self.pause = rng.choice((10.0, 30.0, 60.0))
+        self._stalls = rng.choice((0.0, 0.05, 0.2))
 
     def use(self, deployment):
         """Have the policies of the deployment."""
@@ -115,6 +131,17 @@ class World(world.World):
 
     def make_backend(self, db):
         return Backend(self.rng, self.baton, self.faults)
+
+    def at_point(self, process):
+        """Let the process suffer a fault, perhaps: often where it has seen that a schedule is due, and has not claimed it."""
+        self.faults.at_point(process)
+        if process.immune or not (process.look and self.faults.on and self.model.is_due()):
+            return
+        if self.rng.random() < self._stalls:
+            seconds = self.rng.choice((2.0, self.rng.uniform(0, 1500)))
+            self.baton.note(f'stands still for {seconds:.0f} s in its look: {process.name}')
+            process.frozen = self.baton.now + seconds
+            self.faults.disturbed(seconds)
 
     def begin(self):
         for topic, host in ((SCHEDULER, ''), (SHARE, self.host)):
@@ -131,7 +158,8 @@ class World(world.World):
         self.add(SCHEDULER)
 
     def mend(self):
-        """Set all clocks right, and have a process of each kind."""
+        """Set all clocks right, make room at the backend, and have a process of each kind."""
+        self.backend.full_until = 0.0
         for one in self.model.processes.values():
             one.offset = 0.0
         self.add(SCHEDULER)

@@ -4,6 +4,7 @@
 from manila_lite import errors, values
 from manila_lite.drivers.interface import Resizes, ShareDriver
 from manila_lite.tests.simulation.shares import leases
+from manila_lite.tests.simulation.strangers import Injected
 
 #: Results of calls, with their weights. ``half``: it fails and was done all the same.
 _OUTCOMES = {'ok': 9, 'slow': 4, 'late': 3, 'again': 2, 'fail': 2, 'half': 2, 'final': 1}
@@ -50,25 +51,25 @@ class Backend:
         if outcome == 'final':
             raise errors.Final('never')
         if outcome == 'fail':
-            raise RuntimeError('the backend says no')
+            raise Injected('the backend says no')
         if outcome == 'slow':
             self._baton.sleep(self._faults.long())
         if not leases.relies(self._baton.current.process):
             # A process froze in the call: only a fence at the storage keeps out what it does after its lease (admin/processes).
-            raise RuntimeError('the backend has given the call up')
+            raise Injected('the backend has given the call up')
         change()
         self._model.backend_changed(f'{what} of {self._model.share_name(share.id)}')
         if outcome == 'late':
             self._baton.sleep(self._faults.long())
         self._baton.point(f'{what} at {host} is done')
         if outcome == 'half':
-            raise RuntimeError('it was done, and nobody knows')
+            raise Injected('it was done, and nobody knows')
 
     def _look(self, what, host):
         """Make a call without effect, or fail."""
         self._baton.point(f'{what} of {host}')
         if self._faults.on and self._rng.random() < self._wild / 3:
-            raise RuntimeError('the backend says no')
+            raise Injected('the backend says no')
 
     def setup(self, host):
         """Make the backend ready for the running process, or fail."""

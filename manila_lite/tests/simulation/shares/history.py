@@ -7,7 +7,7 @@ from oslo_db import exception as db_exception
 from manila_lite import context, errors
 from manila_lite.actions import shares
 from manila_lite.db.queries import quotas
-from manila_lite.tests.simulation import history
+from manila_lite.tests.simulation import history, strangers
 from manila_lite.tests.simulation.shares import invariants
 from manila_lite.tests.simulation.shares.deployment import SharesDeployment
 from manila_lite.tests.simulation.shares.model import Model
@@ -21,6 +21,7 @@ class SharesHistory(history.History):
     """A history of shares."""
 
     kind = 'shares'
+    must_succeed = ('share.create', 'share.extend', 'share.shrink', 'share.delete', 'service.ensure')
     world_class, model_class, deployment_class = World, Model, SharesDeployment
     steps = 40000
     requests = (5, 11)
@@ -87,6 +88,7 @@ class SharesHistory(history.History):
             getattr(self, f'_{what}')(ctx, self._rng.randint(1, _MOST))
             self.model.seen[what] += 1
         except (errors.ManilaLiteError, db_exception.DBError, sqlalchemy.exc.DBAPIError) as error:
+            strangers.look(self.baton, error)
             self.model.seen[type(error).__name__] += 1
             why = str(error) if isinstance(error, errors.ManilaLiteError) else ''
             self.baton.note(self.model.with_names(f'{what} for {project}: {type(error).__name__} {why}'))

@@ -3,10 +3,11 @@
 
 import types
 
+from manila_lite.drivers.section import Changes
 from manila_lite.engine import worker
 from manila_lite.manager.plans import ensure, shares
 from manila_lite.manager.runtime.service import ShareManager
-from manila_lite.tests.simulation import environment
+from manila_lite.tests.simulation import environment, strangers
 
 _ZONE = 'nova'
 _PLANS = (*shares.PLANS, *ensure.PLANS)
@@ -42,6 +43,7 @@ class Timers:
                     do()
                 except Exception as error:
                     self._process.baton.note(f'a timer failed: {type(error).__name__}')
+                    strangers.look(self._process.baton, error)
             self._process.baton.wait(lambda: self._called or self._stopped, self._pause)
             self._called = False
 
@@ -86,6 +88,13 @@ class Worker(worker.Worker):
             self._periodic.call()
 
 
+class Unchanged:
+    """The section of a backend in files that nobody changes."""
+
+    def reread(self, *, apply=True):
+        return Changes()
+
+
 class Manager(ShareManager):
     """The product's share manager, with all that it does when it gets, keeps or loses the lease of its backend."""
 
@@ -97,6 +106,8 @@ class Manager(ShareManager):
         self.section = types.SimpleNamespace(
             share_backend_name=None, ensure_interval=0.0, update_shares_status_on_ensure=None
         )
+        self.section_in_files = Unchanged()
+        self.failed_run = self.ensured_as = None
         own_worker = Worker(process, process.make_runner(_PLANS, self), services, pause)
         self._take_up(own_worker, environment.SimulatedEnvironment(process))
         self.worker.every(pause, self._report)

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts about shares and pools after each commit, and about requests."""
 
-import collections
-
+from manila_lite.tests.simulation.checks import Checks
 from manila_lite.tests.simulation.shares import invariants
 from manila_lite.tests.simulation.shares.leases import Leases
 
 
-class Model:
+class Model(Checks):
     """The checks of each commit and of each change at the backend; violations go to ``baton.fail``."""
 
     def __init__(self, baton, table, faults, conf):
-        self.baton, self.faults = baton, faults
-        self.conf = conf
-        self.table = table
-        self.rows, self.shares, self.pools = {}, {}, {}  # by id, as in the tables
+        super().__init__(baton, table, faults, conf)
+        self.shares, self.pools = {}, {}  # by id, as in the tables
         self.limits = {}  # by project: limits of shares and gigabytes
-        self.processes = {}
-        self.pending = {}  # written by the wire; not used here
         self.backend = None
         # Shares that were deleted by force while they were created or extended: the backend may finish its work after a
         # report that counts their capacity as free, until they are deleted. A user of force has to bear that.
@@ -26,7 +21,6 @@ class Model:
         self.on_change = bool  # called when shares or pools have changed
         self.numbers = {}  # of shares, and of operations
         self.leases = Leases(self)
-        self.seen = collections.Counter()  # counts of results of requests and of shares
 
     def share_name(self, instance_id):
         """Return the share's name, by the id of its instance, the same in each run of the seed."""
@@ -47,17 +41,7 @@ class Model:
             else f'{row.kind} of {row.host}'
         )
 
-    def must(self, truth, what):
-        """Let the history fail unless ``truth``."""
-        if not truth:
-            self.baton.fail(what)
-
-    def met(self, fault):
-        """Count a fault between the running thread and the database."""
-        self.seen[fault] += 1
-
     def worker_started(self, task, op, most):
-        """Note that a thread works on a claim."""
         self.leases.claimed(task)
 
     def committed(self, task):

@@ -7,7 +7,7 @@ import types
 from manila_lite.scheduler import service as scheduler
 from manila_lite.scheduler.host_states import Hosts
 from manila_lite.scheduler.placement import Placement
-from manila_lite.tests.simulation import environment, world
+from manila_lite.tests.simulation import environment, strangers, world
 from manila_lite.tests.simulation.shares import leases
 from manila_lite.tests.simulation.shares.backend import Backend, Driver
 from manila_lite.tests.simulation.shares.managers import Manager
@@ -44,6 +44,7 @@ class Process(world.Process):
             self.manager.start()
         except Exception as error:
             self.baton.note(f'it cannot start: {type(error).__name__}')
+            strangers.look(self.baton, error)
             self._world.failed(self)
         else:
             self.runner = self.manager.worker.runner
@@ -52,6 +53,11 @@ class Process(world.Process):
     def runs_well(self):
         """Say whether the process has started, and neither ends nor stands still."""
         return bool(self.runner) and not (self.dead or self.leaving) and self.frozen <= self.baton.now
+
+    @property
+    def stands_by(self):
+        """Say whether the process knows that another one works at its backend. One that froze has to find that out."""
+        return self.runs_well and self.manager.backend_lease.elsewhere()
 
     def stop(self):
         if self.manager is None:
@@ -138,13 +144,13 @@ class World(world.World):
         if len(self._living(host)) < 2:
             self.add(SHARE, host)
         ready = self.baton.wait(
-            lambda: sum(one.runs_well for one in self._living(host)) > 1 and self._works(host), 200
+            lambda: any(one.stands_by for one in self._living(host)) and self._works(host), 200
         )
         self.model.must(ready, f'no two processes are ready for {host}')
         if not ready:
             return
         working = self._works(host)[0]
-        others = [one for one in self._living(host) if one.runs_well and one is not working]
+        others = [one for one in self._living(host) if one.stands_by]
         seconds = self._end(working, others)
         self.model.must(
             self.baton.wait(lambda: any(map(leases.relies, self._living(host))), seconds),
