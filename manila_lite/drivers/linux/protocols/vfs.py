@@ -6,6 +6,7 @@ from pathlib import Path
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.drivers.linux.protocols.handle_guard import HandleGuard
+from manila_lite.drivers.linux.protocols.mount_table import MountTable
 
 
 class Vfs(Fsal):
@@ -21,7 +22,9 @@ class Vfs(Fsal):
         self._connections = ConnectionGuard(state_dir, per_address)
         #: The folder of the guard, which has the name of the plug-in.
         self.plugins = self._guard.folder
-        self.env = {**self._guard.env, **self._connections.env}
+        self._table = MountTable(state_dir)
+        preloaded = f'{self._connections.env["LD_PRELOAD"]}:{self._table.library}'
+        self.env = {**self._guard.env, **self._connections.env, 'LD_PRELOAD': preloaded}
         # A comment, so that a server with another limit is another server.
         self.conf = f'# connections: {self._connections.start_key}\n'
 
@@ -30,9 +33,9 @@ class Vfs(Fsal):
         return f'RecoveryBackend = fs; RecoveryRoot = "{state_dir}/recov";'
 
     def install(self) -> None:
-        """Put the guards in place."""
-        self._guard.install()
-        self._connections.install()
+        """Put the guards and the short table of mounts in place."""
+        for library in (self._guard, self._connections, self._table):
+            library.install()
 
     @property
     def safe(self) -> bool:
