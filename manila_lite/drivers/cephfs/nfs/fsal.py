@@ -88,6 +88,8 @@ class CephFsal(Fsal):
         self._ceph_conf = vet(ceph_conf)
         self._filesystem = vet(filesystem)
         self._node = vet(node)
+        #: The name of the host by which the cluster knows all sessions of this server.
+        self.host_name = hashlib.sha256(self._node.encode()).hexdigest()[:_NAME_LENGTH]
         self._key_of = key_of
         self._guard = guard
         self._records = records
@@ -113,10 +115,7 @@ class CephFsal(Fsal):
 
         Without records in the cluster NFS-Ganesha takes no other name: two servers of a host would shut each other out.
         """
-        if self._records:
-            return list(words)
-        name = hashlib.sha256(self._node.encode()).hexdigest()[:_NAME_LENGTH]
-        return ['unshare', '--uts', sys.executable, '-I', '-S', '-c', _NAMED, name, *words]
+        return ['unshare', '--uts', sys.executable, '-I', '-S', '-c', _NAMED, self.host_name, *words]
 
     def recovery(self, state_dir: Path) -> str:
         return (

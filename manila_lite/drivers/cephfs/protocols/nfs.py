@@ -47,6 +47,7 @@ class Nfs(NfsMounts):
             node=f'manila_lite.{self.backend.host}',
             key_of=self._keys.of,
             objects=self._objects,
+            evict_host=self.sessions.evict_host,
         )
 
     def set_up(self) -> None:

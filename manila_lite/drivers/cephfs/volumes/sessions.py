@@ -107,6 +107,13 @@ class Sessions:
                 )
             time.sleep(_PAUSE)
 
+    def evict_host(self, name: str) -> None:
+        """End all sessions of clients that say to be on a host of this name, in one step. Who says so of itself, and is not,
+        ends its own sessions.
+        """
+        for server in self._servers():
+            self._cluster.metadata_server(server, 'client evict', filters=[f'{_WORDS}.hostname={name}'])
+
     def _end_all(self, auth_id: str) -> None:
         for server in self._servers():
             self._cluster.metadata_server(server, 'client evict', filters=[f'auth_name={auth_id}'])

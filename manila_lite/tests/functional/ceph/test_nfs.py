@@ -243,6 +243,18 @@ class Restart(nfs_base.GatewayTest):
     def pid(self, name):
         return Path(self.state, 'nas', name).read_text()
 
+    def test_53_5_cluster_agrees_once_and_not_for_each_export_that_its_former_server_is_gone(self):
+        shares = [self.share() for _ in range(8)]
+        for share in shares:
+            self.grant(share, (self.one, 'rw'))
+            self.works('one', share, 'write', 'f', share.id)
+        agreed = self.cluster.ask('osd', 'dump')['epoch']
+        base.kill(Daemon(self.state / 'nas' / 'ganesha.json'))
+        self.nas.call('report')
+        self.assertLess(self.cluster.ask('osd', 'dump')['epoch'] - agreed, len(shares) / 2)
+        for share in shares:
+            self.assertEqual(share.id, self.works('one', share, 'read', 'f'))
+
     def test_concurrent_shares_get_exports_of_their_own(self):
         shares = [self.share() for _ in range(3)]
         threads = [threading.Thread(target=self.grant, args=(share, (self.one, 'rw'))) for share in shares]

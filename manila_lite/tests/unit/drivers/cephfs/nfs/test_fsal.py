@@ -38,11 +38,16 @@ class FsalTest(testtools.TestCase):
     def test_records_of_clients_are_in_the_cluster_if_hosts_share_them(self):
         self.assertIn('RecoveryRoot = "/state/recov"', self.fsal().recovery(Path('/state')))
         self.assertNotIn('RADOS_KV', self.fsal().conf)
-        self.assertNotEqual(self.fsal(node='a').wrap(['x']), self.fsal(node='b').wrap(['x']))
         shared = self.fsal(records=Records('pool', 'space', 'manila'))
         self.assertEqual('RecoveryBackend = rados_ng;', shared.recovery(Path('/state')))
-        self.assertEqual(['x'], shared.wrap(['x']))
         self.assertIn('pool = "pool"; namespace = "space"; nodeid = "node";', shared.conf)
+
+    def test_sessions_of_a_server_are_known_by_a_name_that_no_other_has(self):
+        records = Records('pool', 'space', 'manila')
+        one, other, shared = self.fsal(node='a'), self.fsal(node='b'), self.fsal(node='a', records=records)
+        self.assertEqual(one.wrap(['x']), shared.wrap(['x']))
+        self.assertNotEqual(one.wrap(['x']), other.wrap(['x']))
+        self.assertEqual([one.host_name, 'x'], one.wrap(['x'])[-2:])
 
     def test_server_with_another_limit_of_connections_is_another_one(self):
         other = self.fsal(guard=ConnectionGuard(Path('/state'), 65))

@@ -20,6 +20,7 @@ class GatewayTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.objects = base.Objects()
+        self.evicted = []
 
     def gateway(self, **values):
         conf = cfg.ConfigOpts()
@@ -35,6 +36,7 @@ class GatewayTest(testtools.TestCase):
             node='node',
             key_of=lambda name: Key(name, 'secret'),
             objects=self.objects,
+            evict_host=self.evicted.append,
         )
 
     def test_host_that_takes_over_gives_the_former_time_and_drops_its_own_note(self):
