@@ -5,13 +5,16 @@
 The baseline is a hundredth of a core for the five minutes between two measurements: three seconds.
 """
 
+import datetime
 import sys
 import time
 from typing import Any
+from unittest import mock
 
 import inside
 import report
 import sqlalchemy as sa
+from oslo_utils import timeutils
 
 from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.manager.runtime.share_usage import UsageCollector
@@ -21,6 +24,8 @@ from manila_lite.tests.factories import held
 _SECONDS, _STATEMENTS = 3.0, 100.0
 #: With fewer shares, the fixed costs dominate.
 _MANY = 10_000
+#: Shares of a project: each has sums of its own.
+_OF_PROJECT = 20
 
 
 def _collected(manager: ShareManager, collector: UsageCollector) -> tuple[float, int]:
@@ -50,14 +55,24 @@ def measure(figures: report.Report) -> None:
         manager = ShareManager(made.services, 'alpha')
         manager.driver.store.prepare()
         report.say(f'{count:,} shares')
-        held.make(made.services, manager.driver, count, type_id=made.type_id)
+        for number in range(count // _OF_PROJECT):
+            more = {'type_id': made.type_id, 'project': f'p{number}', 'pool': f'pool{number % 2 + 1}'}
+            held.make(made.services, manager.driver, _OF_PROJECT, **more)
         collector = UsageCollector(made.services, manager.host, manager.driver)
-        for what in ('the first measurement', 'a measurement between two points'):
-            took, needed = _collected(manager, collector)
+        now = timeutils.utcnow()
+        for what, minutes in (
+            ('the first measurement', 0),
+            ('the next one, five minutes later', 5),
+            ('one more, without a point', 5),
+        ):
+            later = now + datetime.timedelta(minutes=minutes)
+            with mock.patch.object(timeutils, 'utcnow', return_value=later):
+                took, needed = _collected(manager, collector)
             figures.add(what, took, 's', seconds, most=most)
             figures.add(f'statements of {what}', float(needed), 'statements', statements, most=most)
     figures.note(
-        f'{count:,} shares of the dummy backend, on SQLite. The first measurement writes three points of history each.'
+        f'{count:,} shares of {count // _OF_PROJECT:,} projects in two pools of the dummy backend, on SQLite. '
+        'The first measurement writes three points of the history of each share, project and pool; the next one a point each.'
     )
 
 
