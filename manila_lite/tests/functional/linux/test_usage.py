@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How full shares are, as the backend says it and as ``df`` of an NFS client shows it."""
+"""How full shares are, as the backend says it, as ``df`` of an NFS client shows it, and as a CIFS client counts it."""
+
+import os
+import re
 
 from oslo_utils import units
 
 from manila_lite import values
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.tests.functional.linux import base
+from manila_lite.tests.functional.linux import base, cifs_base
 
 
 class Usage(base.ShareTest):
@@ -45,3 +48,26 @@ class Usage(base.ShareTest):
         found = self.driver.measure_usage([values.UsageTarget(share.id) for share in (*shares, self.made)])
         self.assertEqual({self.made.id, *(share.id for share in shares)}, set(found))
         self.assertEqual({units.Gi}, {usage.limit_bytes for usage in found.values()})
+
+
+@cifs_base.needs_samba
+class OverCifs(cifs_base.Plain):
+    """Real btrfs, real smbd: ``df`` shows the pool, and the files of the share are what the measurement says."""
+
+    _SPACE = re.compile(r'(\d+) blocks of size (\d+)\. (\d+) blocks available')
+    _FILES = re.compile(r'Total number of bytes: (\d+)')
+
+    def test_files_of_a_client_and_the_measurement_agree_and_df_shows_the_pool(self):
+        share, root = self.cifs(), self.driver.parts.pool.root
+        self.allow(share, ('alice', 'rw'))
+        self.assertTrue(self.smb(share, 'alice', 'put local f', text=os.urandom(24 * units.Mi))[0])
+        btrfs.sync(root)
+        worked, said = self.smb(share, 'alice', 'du')
+        self.assertTrue(worked, said)
+        usage = self.driver.measure_usage([values.UsageTarget(share.id)])[share.id]
+        self.assertEqual(units.Gi, usage.limit_bytes)
+        self.assertLess(abs(int(self._FILES.search(said)[1]) - usage.used_bytes), units.Mi)
+        blocks, size, available = map(int, self._SPACE.search(said).groups())
+        pool = os.statvfs(root)
+        self.assertEqual(pool.f_blocks * pool.f_frsize, blocks * size)
+        self.assertLess(abs(pool.f_bavail * pool.f_frsize - available * size), units.Mi)
