@@ -83,7 +83,7 @@ def _share(conn: Connection, ctx: RequestContext, field: str, share_id: str) -> 
 def _begin_copy(conn: Connection, share: Row[Any], verb: str) -> None:
     """Begin the verb on the share, and refuse a share that cannot be backed up or restored."""
     transitions.begin(conn, _SHARE, verb, share.instance_id)
-    share_bin.must_still_be_out(conn, share.id)
+    share_bin.must_be_as_read(conn, share)
     share_guards.must_have_no_replicas(conn, share)
     share_group_membership.must_have_settled_group(conn, share)
     share_guards.must_be_placed(share)

@@ -27,16 +27,22 @@ def must_be_out(share: Row[Any]) -> None:
         raise _in_bin(share.id)
 
 
-def must_still_be_out(conn: Connection, share_id: str) -> None:
-    """Refuse a share that has come into the recycle bin meanwhile, according to the database.
+def must_be_as_read(conn: Connection, share: Row[Any]) -> None:
+    """Refuse a share that has come into the recycle bin since it was read, or has got another size, by the database.
 
-    To be called after the share's status was changed, or its rows were locked otherwise: then it cannot come into the
-    bin any more.
+    To be called after the share's status was changed, or its rows were locked otherwise: then neither can happen any more.
 
-    :raises errors.Forbidden: the share is in the bin.
+    :raises errors.Forbidden: the share is in the bin. :raises errors.WrongState: it has another size.
     """
-    if shares.is_in_bin(conn, share_id):
-        raise _in_bin(share_id)
+    now = shares.now(conn, share.id)
+    if now is None:
+        return
+    if now.is_soft_deleted:
+        raise _in_bin(share.id)
+    if now.size != share.size:
+        raise errors.WrongState(
+            f'Share {share.id} has got another size meanwhile: {now.size} GiB.', code='share_resized'
+        )
 
 
 def _in_bin(share_id: str) -> errors.Forbidden:

@@ -126,7 +126,7 @@ def _lock_available(conn: Connection, share: Row[Any]) -> None:
             f'share_id: share {share.id} is {share.status}; to make a replica, it must be available.',
             code='share_not_available',
         )
-    share_bin.must_still_be_out(conn, share.id)
+    share_bin.must_be_as_read(conn, share)
 
 
 def _network_of(ctx: RequestContext, share_id: str) -> str | None:

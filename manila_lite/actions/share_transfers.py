@@ -41,7 +41,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
         transitions.begin(conn, states.SHARE, 'transfer', share.instance_id)
-        share_bin.must_still_be_out(conn, share.id)
+        share_bin.must_be_as_read(conn, share)
         _must_be_free(conn, share)
         share_guards.must_have_no_replicas(conn, share)
         share_guards.must_have_no_backups(conn, share.id)

@@ -41,7 +41,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
         share_bin.must_be_out(share)
         share_guards.must_support_snapshots(share)
         _check_share(conn, share, _FORCED if wanted.get('force') else _AVAILABLE)
-        share_bin.must_still_be_out(conn, share.id)
+        share_bin.must_be_as_read(conn, share)
         share_group_membership.must_have_settled_group(conn, share)
         owner = owners.of_part(ctx, share)
         transitions.create(

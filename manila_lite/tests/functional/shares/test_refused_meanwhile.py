@@ -54,6 +54,23 @@ class Shares(refused.Refusing):
         self.binned('/share-backups', {'share_backup': {'share_id': self.share_id}})
         self.binned('/share-transfers', {'transfer': {'share_id': self.share_id}})
 
+    def test_changes_and_copies_of_a_share_that_was_resized_are_refused(self):
+        snapshot = self.snapshot(self.share_id)
+        table = models.shares
+        resized = table.update().where(table.c.id == self.share_id).values(size=4)
+        for status, path, body, when in (
+            (400, self.path, {'extend': {'new_size': 3}}, _CHANGE),
+            (400, self.path, {'shrink': {'new_size': 1}}, _CHANGE),
+            (409, self.path, {'revert': {'snapshot_id': snapshot}}, _CHANGE),
+            (400, '/snapshots', {'snapshot': {'share_id': self.share_id}}, _HELD),
+            (400, '/share-backups', {'share_backup': {'share_id': self.share_id}}, _HELD),
+        ):
+            with self.meanwhile(when, resized):
+                said = f'Share {self.share_id} has got another size meanwhile: 4 GiB.'
+                self.no(status, 'share_resized', said, path, body)
+            share = self.user.ok('GET', f'/shares/{self.share_id}')['share']
+            self.assertEqual(('available', 2), (share['status'], share['size']))
+
     def test_promotion_of_a_replica_being_deleted_is_refused(self):
         replica = self.aside(self.share_id, replica_state='in_sync')
         table = models.share_instances
