@@ -12,7 +12,8 @@ class RunSchedule(OperationData):
     """``schedules.KIND``. ``run_at``: the time of the schedule that this run is for.
 
     ``waiting``: the shares and groups that were busy, and are tried again; None before the first try. ``refused``: how many
-    copies were refused or failed; ``code`` and ``reason`` are those of the first one.
+    copies were refused or failed; ``code`` and ``reason`` are those of the first one. ``kept``: why the first copy stays that
+    retention would delete.
     """
 
     run_at: datetime.datetime = dataclasses.field(
@@ -22,6 +23,7 @@ class RunSchedule(OperationData):
     refused: int = dataclasses.field(default=0, metadata=ALWAYS)
     code: str = ''
     reason: str = ''
+    kept: str = ''
 
     def refuse(self, code: str, reason: str) -> None:
         """Count a copy that was refused or failed."""

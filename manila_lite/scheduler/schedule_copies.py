@@ -111,13 +111,17 @@ def make(
 def delete(work: Work[RunSchedule], ctx: context.RequestContext, copy: schedules.Copy) -> None:
     """Begin to delete a copy.
 
-    :raises errors.ManilaLiteError: a request of the owner would be refused, too.
+    :raises errors.ManilaLiteError: its owner holds it, or a request of the owner would be refused, too.
     """
     maker = MAKERS[copy.resource_type]
     _must_may(ctx, maker.delete_rule)
     with ctx.db.together():
         with ctx.db.writer() as conn:
             work.hold(conn)
+            if schedules.is_held(conn, copy.id):
+                raise errors.WrongState(
+                    f'It has the property {schedules.HOLD}; it stays until that is removed.'
+                )
         maker.delete(ctx, copy.id)
 
 

@@ -35,6 +35,8 @@ _AT_ONCE = 100
 _RETRY, _RETRY_FOR = 5.0, 600.0
 #: Seconds between looks at copies: a part of the run's age within these bounds; and after which it waits no longer.
 _LOOK, _SELDOM, _PART, _WAIT_FOR = 0.5, 60.0, 1 / 10, 24 * 3600.0
+#: The code of a good run that deleted less than it should, so that the next one does not tell it again.
+_KEPT = 'copy_kept'
 #: Refusals of one copy. Others may be made all the same.
 _REFUSALS = (errors.Invalid, errors.Conflict, errors.NotFound, errors.OverQuota, errors.Forbidden)
 
@@ -235,6 +237,7 @@ def _retain(work: Work[RunSchedule], schedule: Row[Any], copies: list[rows.Copy]
             work.data.refuse(refused.code, f'{_name(copy)} cannot be deleted: {refused}')
         except _REFUSALS as refused:
             LOG.info('%s: schedule %s cannot delete it yet: %s', copy_id, schedule.id, refused)
+            work.data.kept = work.data.kept or f'{_name(copy)}: {refused}'
 
 
 def _told(data: RunSchedule) -> str:
@@ -245,16 +248,19 @@ def _told(data: RunSchedule) -> str:
 
 
 def done(conn: Connection, work: Work[RunSchedule]) -> None:
-    """Note that all is good."""
-    at = work.data.run_at
-    good = {'failing_since': None, 'problem_code': None, 'problem': None}
-    rows.update(conn, work.resource_id, last_run_at=at, last_good_at=at, **good)
+    """Note that all is good. The owner gets a message if a copy stays, and none stayed in the last run."""
+    schedule = rows.find(conn, work.resource_id)
+    if schedule is None:
+        return
+    at, code = work.data.run_at, _KEPT if work.data.kept else None
+    good = {'failing_since': None, 'problem_code': code, 'problem': None}
+    rows.update(conn, schedule.id, last_run_at=at, last_good_at=at, **good)
+    if code != schedule.problem_code and code:
+        _tell(conn, work, schedule, messages.Detail.COPY_KEPT, work.data.kept)
 
 
 def failed(conn: Connection, work: Work[RunSchedule], error: Exception) -> None:
-    """Note the problem. The owner gets a message if the last run did not have it. Members of the project of an administrator
-    see the message, too, and no shares of other projects.
-    """
+    """Note the problem. The owner gets a message if the last run did not have it."""
     schedule = rows.find(conn, work.resource_id)
     if schedule is None:
         return
@@ -269,15 +275,16 @@ def failed(conn: Connection, work: Work[RunSchedule], error: Exception) -> None:
         problem=text,
     )
     if code != schedule.problem_code:
-        messages.create(
-            conn,
-            work.ctx,
-            'SCHEDULE',
-            schedule.id,
-            messages.Action.RUN_SCHEDULE,
-            messages.Detail.UNKNOWN_ERROR,
-            'The schedule of all projects has a problem.' if schedule.all_projects else text,
-        )
+        _tell(conn, work, schedule, messages.Detail.UNKNOWN_ERROR, text)
+
+
+def _tell(
+    conn: Connection, work: Work[RunSchedule], schedule: Row[Any], detail: messages.Detail, text: str
+) -> None:
+    """Tell the owner. Members of the project of an administrator see the message, too, and no shares of other projects."""
+    if schedule.all_projects:
+        text = 'The schedule of all projects has a problem.'
+    messages.create(conn, work.ctx, 'SCHEDULE', schedule.id, messages.Action.RUN_SCHEDULE, detail, text)
 
 
 PLANS = [Plan(rows.KIND, (Step(make), Step(wait), Step(retain)), done, failed, data=RunSchedule)]

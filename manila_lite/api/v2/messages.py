@@ -51,6 +51,7 @@ NEXT_STEPS = {
     Detail.SHARE_BROKEN: 'Ask the operator, with the request id {request_id}; openstack share service ensure shares repairs '
     'what can be repaired.',
     Detail.NOT_ENSURED: 'Do nothing: the share is checked again automatically.',
+    Detail.COPY_KEPT: '',
     Detail.SHARE_NEARLY_FULL: 'Delete data, or extend the share.',
     Detail.SHARE_GROWS: 'Do nothing, or set usage:grow_to in its metadata to the largest size that you want.',
     Detail.GROWTH_REFUSED: 'Delete data, or remove what keeps it from being extended.',

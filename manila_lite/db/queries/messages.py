@@ -99,6 +99,10 @@ class Detail(enum.Enum):
     FORMER_EXPORT_OPEN = ('913', 'The share has moved, but its former export is still open.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share. The share was not changed.')
+    COPY_KEPT = (
+        '930',
+        'A copy that the schedule need not keep any more cannot be deleted now; the next run tries again.',
+    )
     SHARE_NEARLY_FULL = ('940', 'The share is nearly full.')
     SHARE_GROWS = ('941', 'The share is extended automatically, before it is full.')
     GROWTH_REFUSED = ('942', 'The share is nearly full, and cannot be extended automatically.')

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from oslo_utils import strutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, states
@@ -40,6 +41,9 @@ COPIES = {
     'share_backup': models.share_backups,
     'share_group_snapshot': models.share_group_snapshots,
 }
+
+#: The property of a snapshot by which its owner keeps every schedule from deleting it.
+HOLD = 'schedule:hold'
 
 
 def unique_key(schedule_id: str) -> str:
@@ -206,6 +210,12 @@ def list_copies(conn: Connection, schedule_id: str, run_at: datetime.datetime | 
     if run_at is not None:
         query = query.where(_copies.c.run_at == run_at)
     return [Copy(*row) for row in conn.execute(query.order_by(_copies.c.run_at, _copies.c.resource_id))]
+
+
+def is_held(conn: Connection, snapshot_id: str) -> bool:
+    """Say whether its owner holds this snapshot: its property says neither no, false, off nor 0."""
+    value = key_values.of(conn, models.snapshot_metadata, snapshot_id).get(HOLD)
+    return value is not None and strutils.bool_from_string(value, default=True)
 
 
 def forget_copies(conn: Connection, resource_ids: list[str]) -> None:

@@ -2,6 +2,8 @@
 """The commands for schedules (``client/``), against a real API, as a member."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import fixtures
@@ -45,6 +47,18 @@ class Commands(commandline.OverHttp, base.ServiceTest):
         self.assertEqual((5, 0), (len(preview['times']), len(preview['kept'])))
         self.run_it('delete', 'paused')
         self.assertEqual([], self.run_it('list'))
+
+    def test_a_snapshot_is_held_by_the_commands_of_the_page(self):
+        share, path = self.caller().share(), '/snapshots'
+        body = {'snapshot': {'share_id': share['id'], 'name': 'scheduled-2026-11-30-0300'}}
+        made = self.caller().ok('POST', path, body)['snapshot']['id']
+        self.caller().wait(f'{path}/{made}', 'snapshot', 'available')
+        page = (Path(__file__).parents[4] / 'doc/source/user/schedules.rst').read_text()
+        held = []
+        for words in re.findall(r'^    openstack (share snapshot .*)$', page, re.MULTILINE):
+            self.run_cli(*shlex.split(words), env=self.env(**self.auth))
+            held.append(self.caller().ok('GET', f'{path}/{made}/metadata')['metadata'])
+        self.assertEqual([{'schedule:hold': 'for the auditor'}, {}], held)
 
     def test_refusals_name_the_field(self):
         for words, said in (

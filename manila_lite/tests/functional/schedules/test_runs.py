@@ -152,22 +152,6 @@ class Retention(SchedulesTest):
         self.assertIsNone(self.run_once(made)['failing_since'])
         self.assertEqual(['0400'], self.left())
 
-    def test_a_snapshot_that_cannot_be_deleted_now_is_deleted_later(self):
-        made = self.schedule(keep={'last': 1})
-        self.run_once(made)
-        [first] = self.snapshots(self.share)
-        self.service.knob('alpha', 'create_share_from_snapshot:hang')
-        clone = self.user.share(snapshot_id=first['id'], wait=None)
-        self.addCleanup(self.user.wait, f'/shares/{clone["id"]}', 'share', 'available')
-        self.addCleanup(self.service.knob, 'alpha')
-        ended = self.run_once(made)
-        self.assertIsNone(ended['problem'])
-        self.assertIn(first['id'], [one['id'] for one in self.snapshots(self.share)])
-        self.service.knob('alpha')
-        self.user.wait(f'/shares/{clone["id"]}', 'share', 'available')
-        self.run_once(made)
-        self.assertEqual(['0300'], self.left())
-
     def test_a_share_that_went_to_another_project_is_left_alone(self):
         made = self.schedule(keep={'last': 1})
         self.run_once(made)
