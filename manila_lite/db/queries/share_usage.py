@@ -26,6 +26,14 @@ _shares = models.shares
 _instances = models.share_instances
 _exports = models.export_locations
 _snapshots = models.snapshots
+_types = models.share_types
+_zones = models.availability_zones
+#: Columns of a share, and of its instance, that have the names of Manila's notifications.
+_OF_SHARE = (
+    *('project_id', 'user_id', 'snapshot_id', 'share_group_id', 'size', 'name', 'description', 'is_public'),
+    'created_at',
+)
+_OF_INSTANCE = ('host', 'status', 'share_type_id', 'launched_at')
 
 _MAIN = sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary)
 
@@ -57,6 +65,7 @@ def list_targets(conn: Connection, host: str) -> list[Row[Any]]:
                 _instances.c.host,
                 _instances.c.share_type_id,
                 _exports.c.path.label('export_path'),
+                _usage.c.measured_at,
                 _usage.c.told_percent,
                 _usage.c.growth_refused,
             )
@@ -65,6 +74,27 @@ def list_targets(conn: Connection, host: str) -> list[Row[Any]]:
                 _exports, sa.and_(_exports.c.share_instance_id == _instances.c.id, _exports.c.position == 0)
             )
             .outerjoin(_usage, _usage.c.share_id == _shares.c.id)
+            .where(hosts.below(_instances.c.host, host), ~_shares.c.deletion_deferred)
+            .order_by(_shares.c.id)
+        )
+    )
+
+
+def list_described(conn: Connection, host: str) -> list[Row[Any]]:
+    """Return the shares on a backend as notifications describe them, by the names that Manila has for that."""
+    return list(
+        conn.execute(
+            sa.select(
+                _shares.c.id.label('share_id'),
+                *(_shares.c[name] for name in _OF_SHARE),
+                _shares.c.share_proto.label('proto'),
+                _zones.c.name.label('availability_zone'),
+                _types.c.name.label('share_type'),
+                *(_instances.c[name] for name in _OF_INSTANCE),
+            )
+            .join(_instances, _MAIN)
+            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
+            .outerjoin(_types, _types.c.id == _instances.c.share_type_id)
             .where(hosts.below(_instances.c.host, host), ~_shares.c.deletion_deferred)
             .order_by(_shares.c.id)
         )

@@ -4,7 +4,8 @@
 One call of the driver for each pool, and few statements for many shares: nothing here is done share by share.
 """
 
-from collections.abc import Iterator, Mapping
+import datetime
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from oslo_utils import timeutils, units
@@ -41,24 +42,34 @@ class UsageCollector:
         measured = [_measured(row, found[row.instance_id], now) for row in rows if row.instance_id in found]
         periods = {one: one.period(now) for one in values.SERIES}
         series = [one for one, period in periods.items() if self._written.get(one) != period]
-        for start in range(0, len(measured), MOST):
-            portion = measured[start : start + MOST]
-            self._services.db.write(lambda conn, portion=portion: share_usage.store(conn, portion, series))
-        if series:
-            self._services.db.write(lambda conn: usage_sums.store(conn, self._host, now, series))
+        self._store(measured, series)
+        # New shares have their first points at once, and not only in the next period: of two years, that is a day.
+        first = {row.id for row in rows if row.measured_at is None}
+        if new := [one for one in measured if one.share_id in first]:
+            self._store(new, [one for one in values.SERIES if one not in series])
+        if series or new:
+            summed = values.SERIES if new else series
+            self._services.db.write(lambda conn: usage_sums.store(conn, self._host, now, summed))
         if _DAYS in series:
             self._services.db.write(lambda conn: usage_sums.delete_old(conn, now))
         self._written = periods
         known = {one.share_id: one for one in measured}
         if _HOURS in series and self._services.bus.notifications.wanted:
-            self._notify(rows, known)
+            self._notify(known)
         self._full.react(rows, known)
 
-    def _notify(self, rows: list[Any], known: Mapping[str, share_usage.Measured]) -> None:
+    def _store(self, measured: list[share_usage.Measured], series: Collection[values.Series]) -> None:
+        for start in range(0, len(measured), MOST):
+            portion = measured[start : start + MOST]
+            self._services.db.write(lambda conn, portion=portion: share_usage.store(conn, portion, series))
+
+    def _notify(self, known: Mapping[str, share_usage.Measured]) -> None:
+        with self._services.db.reader() as conn:
+            rows = share_usage.list_described(conn, self._host)
         for row in rows:
-            if row.id in known:
+            if row.share_id in known:
                 notifications.emit(
-                    self._services, 'share.usage', _payload(row, known[row.id]), host=self._host
+                    self._services, 'share.usage', _payload(row, known[row.share_id]), host=self._host
                 )
 
     def _measure(
@@ -96,14 +107,13 @@ def _measured(row: Any, usage: values.ShareUsage, now: Any) -> share_usage.Measu
 
 
 def _payload(row: Any, one: share_usage.Measured) -> dict[str, Any]:
-    """Return what billing reads: ``used_size`` is in GiB."""
+    """Return what billing reads, as Manila describes shares in notifications; ``used_size`` is in GiB."""
+    described = {
+        name: value.isoformat() if isinstance(value, datetime.datetime) else value
+        for name, value in row._mapping.items()
+    }
     return {
-        'share_id': row.id,
-        'project_id': row.project_id,
-        'user_id': row.user_id,
-        'share_type_id': row.share_type_id,
-        'host': row.host,
-        'size': row.size,
+        **described,
         'used_size': round(one.used_bytes / units.Gi, 3),
         'used_bytes': one.used_bytes,
         'snapshot_bytes': one.snapshot_bytes,

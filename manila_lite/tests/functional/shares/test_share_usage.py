@@ -219,6 +219,16 @@ class Figures(UsageTest):
             )  # a new hour may just have begun
         self.assertEqual(400, caller.call('GET', f'/share-usage/{share}/history?resolution=weeks')[0])
 
+    def test_a_share_that_is_new_between_two_points_has_a_history_at_once(self):
+        caller = self.caller('between')
+        self.collector.collect()
+        share = self.made(caller, 1)
+        self.collector.collect()
+        for resolution in ('minutes', 'hours', 'days'):
+            for path in (f'/share-usage/{share}', '/project-usage/between'):
+                points = caller.ok('GET', f'{path}/history?resolution={resolution}')['history']
+                self.assertEqual([units.Gi], [point['used_bytes'] for point in points], (path, resolution))
+
     def test_list_is_sorted_by_fullness_and_read_page_by_page(self):
         caller = self.caller('pages')
         made = [self.made(caller, gib) for gib in (1, 3, 2, 2, 0)]
@@ -265,10 +275,39 @@ class Figures(UsageTest):
     def test_billing_hears_of_each_share_and_of_each_threshold(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         caller = self.caller('billed')
-        share = self.made(caller, 1.5)
+        share = self.made(caller, 1.5, name='bills', description='what is paid for')
         self.collector.collect()
         sent = heard.wait('share.usage', share_id=share, project_id='billed', used_size=1.5, size=4)
         self.assertEqual(f'share.{HOST}', sent['publisher'])
+        shown = self.admin.ok('GET', f'/shares/{share}')['share']
+        described = {
+            name: shown[name]
+            for name in (
+                *('user_id', 'project_id', 'snapshot_id', 'share_group_id', 'size', 'name', 'description'),
+                *('is_public', 'availability_zone', 'host', 'status'),
+            )
+        }
+        payload = sent['payload']
+        self.assertEqual(
+            described
+            | {
+                'share_id': share,
+                'proto': 'NFS',
+                'share_type_id': shown['share_type'],
+                'share_type': shown['share_type_name'],
+                'used_size': 1.5,
+                'used_bytes': 3 * units.Gi // 2,
+                'snapshot_bytes': 0,
+            },
+            {
+                name: value
+                for name, value in payload.items()
+                if name not in ('created_at', 'launched_at', 'gathered_at', 'request_id')
+            },
+        )
+        self.assertEqual(shown['created_at'], payload['created_at'])
+        self.assertLessEqual(payload['created_at'], payload['launched_at'])
+        self.assertLess(payload['launched_at'], payload['gathered_at'])
         self.fill(share, 3.5)
         self.collector.collect()
         heard.wait('share.usage.threshold', share_id=share, percent_full=87.5)
