@@ -9,25 +9,30 @@ from manila_lite.cmd import metrics_collector
 from manila_lite.tests import process, watching
 from manila_lite.tests.services import daemon, prometheus
 
-_CONFIG = 'service_down_time = 3\n[metrics]\nport = {port}\nports = 3\ncache_seconds = 1\n'
+_CONFIG = 'service_down_time = 3\nshare_usage_interval = 1\n[metrics]\nport = {port}\nports = 3\ncache_seconds = 1\n'
+#: Series that are there when a process has read the database, with one label of each.
+_SHOWN = (
+    ('operations_open', 'age'),
+    ('pool_free_bytes', 'pool'),
+    ('pool_shares_nearly_full', 'pool'),
+    ('schedule_good_age_seconds', 'schedule'),
+)
 #: Series that exist only after something went wrong, with the labels that they have then.
 _AFTER_FAILURES = {
     f'{family.name}_total': labels
     for family, labels in metrics.families()
     if family.name in ('manila_lite_database_errors', 'manila_lite_connections_given_up')
 }
-#: Series that exist only where a share has a replica, a schedule is, or shares were measured, in the same form.
+#: Series that exist only where a share has a replica, in the same form.
 _OF_REPLICAS = {
     family.name: labels
     for family, labels in metrics_collector.families()
-    if family.name.startswith(
-        ('manila_lite_replica_age', 'manila_lite_schedule_', 'manila_lite_pool_shares_')
-    )
+    if family.name.startswith('manila_lite_replica_age')
 }
 
 
 class Watched(testtools.TestCase):
-    """API, scheduler and share manager as processes, with a share."""
+    """API, scheduler and share manager as processes, with a share that is measured, and a schedule."""
 
     def setUp(self):
         super().setUp()
@@ -38,6 +43,7 @@ class Watched(testtools.TestCase):
         self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.wait(f'/shares/{self.parts.share()}', 'share', 'available')
+        self.parts.ok('POST', '/schedules', {'schedule': {'cron': '0 0 1 1 *'}})
 
     def scraped(self):
         return [watching.Scraped(port) for port in range(self.port, self.port + 3)]
@@ -45,14 +51,7 @@ class Watched(testtools.TestCase):
     def all_shown(self):
         """Return the scraped processes, if all have what the database says."""
         found = self.scraped()
-        return (
-            found
-            if all(
-                one.labels('operations_open', 'age') and one.labels('pool_free_bytes', 'pool')
-                for one in found
-            )
-            else None
-        )
+        return found if all(one.labels(name, label) for one in found for name, label in _SHOWN) else None
 
     def test_metrics_labels_and_values_that_alerts_and_dashboard_name_are_shown(self):
         found = self.parts.until(self.all_shown, 'every process shows the database')
