@@ -245,11 +245,11 @@ class Page:
         self.press('Log in', '//dialog')
         self.see(f"//header//bdi[.='{user}']")
 
-    def narrow(self):
-        """Have a screen as narrow as a telephone's."""
+    def narrow(self, width=_WIDE, height=_HIGH):
+        """Have a screen of so many pixels: by default as narrow as a telephone's."""
         self.driver.execute_cdp_cmd(
             'Emulation.setDeviceMetricsOverride',
-            {'width': _WIDE, 'height': _HIGH, 'deviceScaleFactor': 1, 'mobile': False},
+            {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False},
         )
 
     def assert_fits(self, where):

@@ -123,6 +123,23 @@ class SchedulesTest(base.ConsoleTest):
             part.find_element('xpath', "summary[contains(., 'copies of each share')]").click()
         return len(self.all('//dialog//details//li')) >= 3  # a fourth one depends on the day of the week
 
+    def test_short_names_are_not_broken_on_a_laptop(self):
+        for name, tier in (('nightly', 'gold'), ('each week', 'bronze'), ('x' * 40, 'tin')):
+            body = {'cron': '0 3 * * *', 'name': name, 'keep': {'day': 7, 'week': 4, 'month': 12}}
+            made = {'schedule': body | {'share_metadata': {'tier': tier}, 'time_zone': 'Europe/Berlin'}}
+            self.lite.ok('POST', '/schedules', made)
+        self.narrow(1280, 800)
+        self.open('schedules', 'Schedules')
+        for text, whole in (
+            *(('nightly', True), ('each week', True), ('tier=gold', True), ('tier=bronze', True)),
+            ('x' * 40, False),
+        ):
+            shown = self.see(f"//main//table//bdi[.='{text}']")
+            lines = self.driver.execute_script('return arguments[0].getClientRects().length', shown)
+            self.assertEqual(whole, lines == 1, (text, lines))
+        table = 'const {scrollWidth: all, clientWidth: seen} = document.querySelector(".table"); return all - seen'
+        self.assertEqual(0, self.driver.execute_script(table))
+
     def test_readers_are_offered_no_change(self):
         self.lite.ok('POST', '/schedules', {'schedule': {'cron': '0 3 * * *', 'name': 'kept'}})
         self.act_as('rita', self.project, 'reader')
