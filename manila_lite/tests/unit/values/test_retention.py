@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retention of what schedules make: pure decisions on times."""
 
+import calendar
 import datetime
 import random
 
@@ -50,6 +51,51 @@ class Choice(testtools.TestCase):
             datetime.datetime.fromisoformat(f'2026-10-25T0{hour}:30') for hour in (0, 1)
         ]  # both 02:30 in Berlin
         self.assertEqual(2, len(retention.kept(times, {'hour': 2}, 'Europe/Berlin')))
+
+    def test_days_of_23_and_25_hours_are_days(self):
+        # Clocks of Berlin change on 2026-03-29 and 2026-10-25: a copy of each hour, for five days around each.
+        for first, kept in (
+            ('2026-03-27', ['2026-03-27 22:30', '2026-03-28 22:30', '2026-03-29 21:30', '2026-03-30 21:30']),
+            ('2026-10-23', ['2026-10-23 21:30', '2026-10-24 21:30', '2026-10-25 22:30', '2026-10-26 22:30']),
+        ):
+            begin = datetime.datetime.fromisoformat(first)
+            times = [begin + number * _HOUR / 2 for number in range(2 * 24 * 4) if number % 2]
+            found = sorted(retention.kept(times, {'day': 5}, 'Europe/Berlin'))
+            # The last one is of the day that has just begun.
+            self.assertEqual(kept, [one.isoformat(' ', 'minutes') for one in found[:4]])
+            self.assertEqual(times[-1], found[-1])
+            self.assertEqual({*times}, retention.kept(times, {'hour': 366}, 'Europe/Berlin'))
+
+    def test_weeks_months_and_years_begin_by_the_clock_of_the_zone_on_both_sides_of_its_changes(self):
+        # Midnight in Berlin is 23:00 UTC in winter and 22:00 UTC in summer.
+        for rule, before, after in (
+            ('week', '2026-03-29 21:59', '2026-03-29 22:00'),  # the Sunday on which summer time begins
+            ('week', '2026-10-25 22:59', '2026-10-25 23:00'),  # and on which it ends
+            ('month', '2026-03-31 21:59', '2026-03-31 22:00'),
+            ('month', '2026-10-31 22:59', '2026-10-31 23:00'),
+            ('year', '2026-12-31 22:59', '2026-12-31 23:00'),
+        ):
+            pair = [datetime.datetime.fromisoformat(one) for one in (before, after)]
+            self.assertEqual({*pair}, retention.kept(pair, {rule: 9}, 'Europe/Berlin'), (rule, before))
+            minute = datetime.timedelta(minutes=1)
+            same = [pair[0] - minute, pair[0]]
+            self.assertEqual({pair[0]}, retention.kept(same, {rule: 9}, 'Europe/Berlin'), (rule, before))
+
+    def test_grandfather_father_and_son_over_two_years(self):
+        """A copy each day, of which what expires goes each time: 7 days, 4 weeks, 12 months and 2 years stay."""
+        keep, zone = {'day': 7, 'week': 4, 'month': 12, 'year': 2}, 'Europe/Berlin'
+        there, at = [], schedule_times.following('0 3 * * *', zone, _START)
+        end = datetime.datetime.fromisoformat('2028-01-13T12:00')
+        while at < end:
+            there.append(Copy(str(at), at, State.GOOD))
+            gone = {*retention.expired(there, keep, zone)}
+            there = [copy for copy in there if copy.id not in gone]
+            at = schedule_times.following('0 3 * * *', zone, at)
+        local = [schedule_times.in_zone(copy.at, zone).isoformat(' ', 'minutes')[:16] for copy in there]
+        days = [f'2028-01-{day:02} 03:00' for day in range(7, 14)]
+        weeks = ['2027-12-26 03:00', '2028-01-02 03:00', '2028-01-09 03:00']
+        months = [f'2027-{month:02}-{calendar.monthrange(2027, month)[1]} 03:00' for month in range(2, 13)]
+        self.assertEqual(sorted({*days, *weeks, *months}), local)
 
     def test_without_a_rule_all_are_kept(self):
         self.assertEqual([], retention.expired(copies('gfgfg'), {}, 'UTC'))
