@@ -42,7 +42,7 @@ class Cell:
         self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = (
             self.left
         ) = ''
-        self.group_type = self.group = self.replica = self.backup = ''
+        self.group_type = self.group = self.replica = self.backup = self.schedule = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request that must succeed."""
@@ -572,13 +572,27 @@ class Cell:
     def snap_by_schedule(self) -> None:
         """Make a schedule for the share, and let its time come."""
         body = {'cron': '0 0 1 1 *', 'share_ids': [self.share], 'keep': {'last': 1}}
-        made = self.ok('POST', '/schedules', {'schedule': body})['schedule']['id']
+        self.schedule = self.ok('POST', '/schedules', {'schedule': body})['schedule']['id']
+        self.come()
+
+    def come(self) -> None:
+        """Let the time of the schedule come."""
         with self.deployment.engine.begin() as conn:
             conn.execute(
                 models.schedules.update()
-                .where(models.schedules.c.id == made)
+                .where(models.schedules.c.id == self.schedule)
                 .values(next_run_at=timeutils.utcnow())
             )
+
+    def with_scheduled_snapshot(self) -> None:
+        """Make a share of which a schedule has made a snapshot. Its next run deletes that."""
+        self.with_share()
+        self.snap_by_schedule()
+        path = f'/schedules/{self.schedule}'
+        self.deployment.eventually(
+            lambda: self.ok('GET', path)['schedule']['last_good_at'], f'the schedule of {self.project} runs'
+        )
+        self.settled('snapshot')
 
     def evacuate(self) -> None:
         """Request to evacuate the share's backend, and repeat that while another evacuation is in progress."""
@@ -1280,6 +1294,15 @@ SUBJECTS = (
         'snapshot',
         'available',
         makes=True,
+        timed=True,
+    ),
+    Subject(
+        'run a schedule that deletes',
+        Cell.with_scheduled_snapshot,
+        Cell.come,
+        (Way('scheduler', 'schedule.run'),),
+        'snapshot',
+        'gone',
         timed=True,
     ),
     Subject(
