@@ -11,9 +11,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from oslo_log import log
+
+from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.host.commands import CommandFailed
+
+LOG = log.getLogger(__name__)
 
 #: File name of NFS-Ganesha's plug-in for CephFS, and of the part that keeps records of clients in the cluster.
 PLUGIN = 'libfsalceph.so'
@@ -70,7 +75,8 @@ class CephFsal(Fsal):
     """CephFS below one NFS server, with the guard of its connections. ``key_of`` returns the key of an export.
 
     ``node``: a name that no other NFS server at the cluster has. NFS-Ganesha names each session with the cluster by it and
-    by the number of the export, and the cluster refuses a second session of the same name.
+    by the number of the export, and the cluster refuses a second session of the same name. ``evict_host`` ends the sessions of
+    all clients that say to be on a host of this name.
     """
 
     #: Other clients of the cluster change files, too: attributes are fresh.
@@ -83,6 +89,7 @@ class CephFsal(Fsal):
         node: str,
         key_of: Callable[[str], Key],
         guard: ConnectionGuard,
+        evict_host: Callable[[str], None],
         records: Records | None = None,
     ):
         self._ceph_conf = vet(ceph_conf)
@@ -92,6 +99,7 @@ class CephFsal(Fsal):
         self.host_name = hashlib.sha256(self._node.encode()).hexdigest()[:_NAME_LENGTH]
         self._key_of = key_of
         self._guard = guard
+        self._evict_host = evict_host
         self._records = records
         behind = plugin()
         self.plugins = behind.parent if behind else Path('/usr/lib/ganesha')
@@ -109,6 +117,16 @@ class CephFsal(Fsal):
 
     def install(self) -> None:
         self._guard.install()
+        self._end_sessions()
+
+    def _end_sessions(self) -> None:
+        """End the sessions of a server that ran before, wherever it did. NFS-Ganesha ends those that are left one after the
+        other, and the cluster agrees on each before the next.
+        """
+        try:
+            self._evict_host(self.host_name)
+        except (Refused, Away) as bad:
+            LOG.warning('The sessions of the former NFS server cannot be ended all at once: %s', bad)
 
     def wrap(self, words: Sequence[str]) -> list[str]:
         """Return the words that start the server with the name of the node as the name of its host.

@@ -14,7 +14,6 @@ from oslo_utils import uuidutils
 
 import manila_lite
 from manila_lite import errors
-from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.cluster.objects import Objects
 from manila_lite.drivers.cephfs.nfs import keeper
 from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records, key_in
@@ -45,8 +44,8 @@ _KEPT_AGAIN = 'The addresses of the NFS server were not kept here; they are agai
 class Gateway:
     """The gateway of one backend, in the folder ``state``. Safe for threads, if no two change the same share at once.
 
-    ``node``: see ``CephFsal``. ``objects`` are those that all hosts of the backend share; None if it has one host only.
-    ``evict_host`` ends the sessions with the cluster of all clients on a host of this name.
+    ``node`` and ``evict_host``: see ``CephFsal``. ``objects`` are those that all hosts of the backend share; None if it has one
+    host only.
     """
 
     def __init__(
@@ -66,12 +65,10 @@ class Gateway:
         self._objects = objects
         records = Records(objects.pool, objects.namespace, objects.auth_id) if objects else None
         guard = ConnectionGuard(state_dir, conf.cephfs_nfs_connections_per_address)
-        fsal = CephFsal(ceph_conf, filesystem, node, key_of, guard, records)
-        self._host_name, self._evict_host = fsal.host_name, evict_host
         self.server = Ganesha(
             state_dir,
             conf.cephfs_nfs_port,
-            fsal,
+            CephFsal(ceph_conf, filesystem, node, key_of, guard, evict_host, records),
             netns=conf.cephfs_nfs_netns,
             graceless=conf.cephfs_nfs_graceless,
             grace=conf.cephfs_nfs_grace_period,
@@ -93,7 +90,7 @@ class Gateway:
         self._state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._state_dir.chmod(0o700)
         end = self._claim()
-        self.server.start(self._end_sessions)
+        self.server.start(lambda: None)
         self._await_former(end)
         self._keep()
 
@@ -104,22 +101,13 @@ class Gateway:
         """
         repairs = []
         if not self.server.fits:
-            self.server.start(self._end_sessions, even_if_stopped=False)
+            self.server.start(lambda: None, even_if_stopped=False)
             repairs.append(_RESTARTED)
         elif self.server.restart_if_dead():
             repairs.append(_RESTARTED)
         if self._keep():
             repairs.append(_KEPT_AGAIN)
         return tuple(repairs)
-
-    def _end_sessions(self) -> None:
-        """End the sessions of a server that ran before, wherever it did. NFS-Ganesha ends those that are left one after the
-        other, and the cluster agrees on each before the next.
-        """
-        try:
-            self._evict_host(self._host_name)
-        except (Refused, Away) as bad:
-            LOG.warning('The sessions of the former NFS server cannot be ended all at once: %s', bad)
 
     @property
     def defects(self) -> tuple[str, ...]:

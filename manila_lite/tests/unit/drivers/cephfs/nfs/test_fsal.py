@@ -17,6 +17,7 @@ class FsalTest(testtools.TestCase):
                 'node': 'node',
                 'key_of': lambda name: key or Key(f'nfs-{name}', 'secret=='),
                 'guard': ConnectionGuard(Path('/state'), 64),
+                'evict_host': lambda name: None,
                 **changes,
             }
         )
