@@ -8,13 +8,15 @@ import dataclasses
 import hashlib
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from oslo_log import log
 
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
+from manila_lite.drivers.cephfs.nfs.early_mounts import EarlyMounts
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
+from manila_lite.drivers.file_servers.ganesha_exports import SERVED
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.host.commands import CommandFailed
 
@@ -28,6 +30,7 @@ _PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]+')
 #: Program that gives the host a name, in a namespace of its own, and becomes another program.
 _NAMED = 'import os, socket, sys; socket.sethostname(sys.argv[1]); os.execvp(sys.argv[2], sys.argv[2:])'
 _NAME_LENGTH = 32
+_EXPORT = re.compile(r'Export_Id = (\d+); Path = "([^"]+)"')
 _KEY = re.compile(r'User_Id = "([^"]+)"; Secret_Access_Key = "([^"]+)"')
 
 
@@ -72,7 +75,8 @@ def vet(text: str) -> str:
 
 
 class CephFsal(Fsal):
-    """CephFS below one NFS server, with the guard of its connections. ``key_of`` returns the key of an export.
+    """CephFS below one NFS server, whose folder is ``home``, with the guard of its connections. ``key_of`` returns the key of
+    an export.
 
     ``node``: a name that no other NFS server at the cluster has. NFS-Ganesha names each session with the cluster by it and
     by the number of the export, and the cluster refuses a second session of the same name. ``evict_host`` ends the sessions of
@@ -84,6 +88,7 @@ class CephFsal(Fsal):
 
     def __init__(
         self,
+        home: Path,
         ceph_conf: str,
         filesystem: str,
         node: str,
@@ -101,10 +106,11 @@ class CephFsal(Fsal):
         self._guard = guard
         self._evict_host = evict_host
         self._records = records
-        behind = plugin()
-        self.plugins = behind.parent if behind else Path('/usr/lib/ganesha')
+        self._home = home
+        self._early = EarlyMounts(home, plugin())
+        self.plugins = self._early.folder
         # An export that is added later does not read the block for the cluster.
-        self.env = {**guard.env, 'CEPH_CONF': self._ceph_conf}
+        self.env = {**guard.env, **self._early.env, 'CEPH_CONF': self._ceph_conf}
         # A comment makes a server with another limit of connections another one. A snapshot shall be seen at once, so lists of
         # directories are fresh.
         self.conf = f'# connections: {guard.start_key}\n'
@@ -117,6 +123,7 @@ class CephFsal(Fsal):
 
     def install(self) -> None:
         self._guard.install()
+        self._early.install([(self._filesystem,), *self._mounts()])
         self._end_sessions()
 
     def _end_sessions(self) -> None:
@@ -127,6 +134,15 @@ class CephFsal(Fsal):
             self._evict_host(self.host_name)
         except (Refused, Away) as bad:
             LOG.warning('The sessions of the former NFS server cannot be ended all at once: %s', bad)
+
+    def _mounts(self) -> Iterator[Sequence[str]]:
+        """Yield id, key and path of each export, and the name of its session, as NFS-Ganesha makes it."""
+        node = self._node if self._records else self.host_name
+        for file in sorted((self._home / SERVED).glob('*.conf')):
+            text = file.read_text()
+            key, export = key_in(text), _EXPORT.search(text)
+            if key and export:
+                yield key.auth_id, key.secret, export[2], f'ganesha-{node}-{int(export[1]):04x}'
 
     def wrap(self, words: Sequence[str]) -> list[str]:
         """Return the words that start the server with the name of the node as the name of its host.

@@ -68,7 +68,7 @@ class Gateway:
         self.server = Ganesha(
             state_dir,
             conf.cephfs_nfs_port,
-            CephFsal(ceph_conf, filesystem, node, key_of, guard, evict_host, records),
+            CephFsal(state_dir, ceph_conf, filesystem, node, key_of, guard, evict_host, records),
             netns=conf.cephfs_nfs_netns,
             graceless=conf.cephfs_nfs_graceless,
             grace=conf.cephfs_nfs_grace_period,

@@ -255,6 +255,24 @@ class Restart(nfs_base.GatewayTest):
         for share in shares:
             self.assertEqual(share.id, self.works('one', share, 'read', 'f'))
 
+    def test_53_5_starting_server_mounts_exports_ahead_and_one_that_fails_keeps_none_of_the_others(self):
+        shares = [self.share() for _ in range(4)]
+        for share in shares:
+            self.grant(share, (self.one, 'rw'))
+            self.works('one', share, 'write', 'f', share.id)
+        lost = shares.pop(1)
+        self.cluster.ask('auth', 'rm', f'client.nfs-{lost.id}')
+        server = Daemon(self.state / 'nas' / 'ganesha.json')
+        base.kill(server)
+        self.nas.call('report')
+        self.assertFalse((self.state / 'nas' / 'mounts.list').exists(), 'nothing was mounted ahead')
+        for share in shares:
+            self.assertEqual(share.id, self.works('one', share, 'read', 'f'))
+            self.refused('NOENT', 'two', share, 'list')
+        self.refused('NOENT', 'one', lost, 'list')
+        self.assertNotEqual([], self.nas.call('ensure', lost, [(self.one, 'rw')]))
+        self.assertEqual(lost.id, self.works('one', lost, 'read', 'f'))
+
     def test_concurrent_shares_get_exports_of_their_own(self):
         shares = [self.share() for _ in range(3)]
         threads = [threading.Thread(target=self.grant, args=(share, (self.one, 'rw'))) for share in shares]

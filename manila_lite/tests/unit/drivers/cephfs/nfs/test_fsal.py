@@ -12,6 +12,7 @@ class FsalTest(testtools.TestCase):
     def fsal(self, key=None, **changes):
         return CephFsal(
             **{
+                'home': Path('/state'),
                 'ceph_conf': '/etc/ceph/ceph.conf',
                 'filesystem': 'a',
                 'node': 'node',
