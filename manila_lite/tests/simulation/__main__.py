@@ -13,6 +13,9 @@ from manila_lite.tests.simulation.tally import Tally
 
 _KINDS = {kind.kind: kind for kind in (History, SharesHistory, SchedulesHistory)}
 
+#: Seconds between lines about progress in a file.
+_SELDOM = 60
+
 
 def _arguments():
     parser = argparse.ArgumentParser(
@@ -39,7 +42,7 @@ def _arguments():
 
 def _say(began, number, failed, end='\r'):
     rate = number / max(time.monotonic() - began, 0.001)
-    print(f'{number} histories, {failed} failed, {rate:.0f} a second', end=end, flush=True)
+    print(f'{number} histories, {failed} failed, {rate:.1f} a second', end=end, flush=True)
 
 
 def _show(trace):
@@ -52,6 +55,7 @@ def main():
     """Run histories; the exit code is 0 only if none failed, and operations succeeded in them."""
     wanted = _arguments()
     began = said = time.monotonic()
+    pause, end = (1, '\r') if sys.stdout.isatty() else (_SELDOM, '\n')
     number = failed = 0
     seed = wanted.seed
     print(f'first seed {seed}')
@@ -70,9 +74,9 @@ def main():
             if why is not None:
                 failed += 1
                 print(f'{history.kind}, seed {seed}: {why}\n    {history.again}')
-            if sys.stdout.isatty() and time.monotonic() - said > 1:
+            if time.monotonic() - said > pause:
                 said = time.monotonic()
-                _say(began, number, failed)
+                _say(began, number, failed, end=end)
             seed += 1
     _say(began, number, failed, end='\n')
     refusal = counts.refusal()

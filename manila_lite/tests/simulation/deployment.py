@@ -83,6 +83,10 @@ class Deployment(fixtures.Fixture):
     def _make_tables(self, db):
         models.operations.create(db.engine)
 
+    def is_writing(self):
+        """Say whether the running thread has begun to write: until it ends, nobody else can."""
+        return self._turn.is_held_here()
+
     def use(self, history):
         """Give statements, clocks and locks to this history, or to none."""
         self._wire.history = history

@@ -34,6 +34,10 @@ class Lock:
     def release(self):
         self.holder = None
 
+    def is_held_here(self):
+        """Say whether the running thread has the lock."""
+        return self.holder is not None and self.holder is self._baton.current
+
     def __enter__(self):
         return self.acquire()
 

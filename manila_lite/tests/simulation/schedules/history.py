@@ -187,14 +187,19 @@ class SchedulesHistory(history.History):
         """Let the backend have no room for snapshots for some time, so that copies fail, one run after the other."""
         self.world.backend.full_until = self.baton.now + self._rng.uniform(600, _FULL)
         self.baton.note('the backend is full')
-        self._pause()
+        self._until_run()
+
+    def _until_run(self):
+        """Wait until a run has ended, if one does in the next hours."""
+        before = self.model.ended
+        self.baton.wait(lambda: self.model.ended > before, _FULL)
 
     def _hold(self):
         """Make a share from one of the oldest good copies, which takes until ``_let_go`` or for some time."""
         good = [one.id for one in self.model.copies.values() if one.status == 'available'][:3]
         if good:
             self._make_from(self._rng.choice(good))
-        self._pause()
+        self._until_run()
         if self._rng.random() < 0.5:
             self._let_go()
 
@@ -222,6 +227,7 @@ _EVENTS = (
     *(SchedulesHistory._pause,) * 3,
     SchedulesHistory._outage,
     SchedulesHistory._clocks_back,
+    SchedulesHistory._full,
     SchedulesHistory._full,
     SchedulesHistory._hold,
     SchedulesHistory._hold,

@@ -33,6 +33,7 @@ class Model(Checks):
         self.runs = collections.defaultdict(dict)  # by id of a schedule: operations by their times
         self.made = {}  # by schedule, source and time: the copy
         self.epoch = self.latest = None
+        self.ended = 0  # runs that have ended
         self.names = {}
 
     def name_of(self, operation_id):
@@ -129,6 +130,7 @@ class Model(Checks):
         self.seen['skipped'] += due not in self.runs[schedule_id]
 
     def _ended(self, row):
+        self.ended += 1
         self.seen[f'run {row.state}'] += 1
         at = run_at(row)
         if row.state == operations.DONE:

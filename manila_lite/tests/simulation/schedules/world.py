@@ -17,6 +17,8 @@ SCHEDULER, SHARE = 'scheduler', 'share'
 _OUTCOMES = {'ok': 9, 'slow': 4, 'again': 2, 'fail': 2, 'half': 2, 'final': 2}
 #: Seconds between heartbeats, which need more statements than all else in hours without a run.
 _BEAT = 240.0
+#: Seconds that a scheduler stands still between its look and its claim, at most.
+_STALL = 1500.0
 
 
 class OwnWorker(Worker):
@@ -121,12 +123,12 @@ class World(world.World):
 
     def __init__(self, rng, baton, faults, model, services):
         super().__init__(rng, baton, faults, model, services)
-        self.pause = rng.choice((10.0, 30.0, 60.0))
-        self._stalls = rng.choice((0.0, 0.05, 0.2))
+        self.pause = rng.choice((15.0, 30.0, 60.0))
+        self._stalls = rng.choice((0.0, 0.2, 0.5))
 
     def use(self, deployment):
         """Have the policies of the deployment."""
-        enforcer = deployment.enforcer
+        self._deployment, enforcer = deployment, deployment.enforcer
         self.services = dataclasses.replace(self.services, make_enforcer=lambda: enforcer)
 
     def make_backend(self, db):
@@ -137,15 +139,32 @@ class World(world.World):
         self.faults.at_point(process)
         if process.immune or not (process.look and self.faults.on and self.model.is_due()):
             return
-        if self.rng.random() < self._stalls:
-            seconds = self.rng.choice((2.0, self.rng.uniform(0, 1500)))
-            self.baton.note(f'stands still for {seconds:.0f} s in its look: {process.name}')
-            process.frozen = self.baton.now + seconds
-            self.faults.disturbed(seconds)
+        if not self._deployment.is_writing() and self.rng.random() < self._stalls:
+            self._stall(process)
+
+    def _stall(self, process):
+        """Let the process stand still, so long that others may do its work, and perhaps find its clock behind after it."""
+        seconds = self.rng.uniform(0, self.rng.choice((30, _STALL)))
+        self.baton.note(f'stands still for {seconds:.0f} s in its look: {process.name}')
+        process.frozen = self.baton.now + seconds
+        self.faults.disturbed(seconds)
+        if self.rng.random() < 0.3:
+            self._set_back(process, self.rng.uniform(1, 900))
+
+    def _set_back(self, process, seconds):
+        self.baton.note(f'clock goes back by {seconds:.0f} s: {process.name}')
+        process.offset -= seconds
+        process.offsets.append(process.offset)
+
+        def mend():
+            self.baton.sleep(_STALL)
+            process.offset = 0.0
+
+        self.baton.spawn(self.outside, f'clock of {process.name}', mend)
 
     def begin(self):
         for topic, host in ((SCHEDULER, ''), (SHARE, self.host)):
-            for _ in range(self.rng.choice((1, 2, 3) if topic == SCHEDULER else (1, 2))):
+            for _ in range(self.rng.choice((1, 2, 2, 3) if topic == SCHEDULER else (1, 2))):
                 self.add(topic, host)
 
     def outage(self, seconds):
@@ -155,7 +174,8 @@ class World(world.World):
             if one.topic == SCHEDULER:
                 one.dead = True
         self.baton.sleep(seconds)
-        self.add(SCHEDULER)
+        for _ in range(self.rng.choice((1, 2))):
+            self.add(SCHEDULER)
 
     def mend(self):
         """Set all clocks right, make room at the backend, and have a process of each kind."""
