@@ -130,6 +130,9 @@ class GapHistory:
     """A runner of one queue, which gets a signal at the point ``at``. Subclasses say what it does, and what the signal is."""
 
     behind = 0.0  # seconds that the clock of the process that signals is behind
+    fails = stops = (
+        False  # whether operations end as failed, or go on only with another process, as they should
+    )
 
     def __init__(self, at, deployment):
         self.baton, self.faults, self.model = GapBaton(at), Quiet, self
@@ -174,10 +177,22 @@ class GapHistory:
         self._deployment.use(self)
         with contextlib.suppress(baton.Stopped):
             self._live()
-        failure, points = self.baton.failure, self.baton.points
+        failure, points = self.baton.failure or self._misses(), self.baton.points
         self.baton.end()
         self._deployment.use(None)
         return failure, points
+
+    def _misses(self):
+        """Return which operations neither succeeded nor ended otherwise as they should, after a signal; or None."""
+        if self.baton.at is None or self.stops:
+            return None
+        wanted = rows.FAILED if self.fails else rows.DONE
+        other = [
+            f'{row.kind} is {row.state}'
+            for row in self._deployment.table.read().values()
+            if row.state not in (rows.OPEN, wanted)
+        ]
+        return ', '.join(other) or None
 
     def _live(self):
         self.runner = engine.Runner(self.services, TOPIC, HOST, self.plans(), self, Machine(self.process))

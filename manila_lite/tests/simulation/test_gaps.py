@@ -129,6 +129,8 @@ class AskedAgain(Runs):
 class AskedAgainInVain(AskedAgain):
     """The same while it fails for good: the newer request has its own tries."""
 
+    fails = True
+
     def plans(self):
         def look(work):
             with self.db.reader() as conn:
@@ -213,6 +215,7 @@ class Stops(Runs):
 
     seconds = 8.0  # longer than a lease
     stopped = False
+    stops = True
 
     def plans(self):
         def long(work):
