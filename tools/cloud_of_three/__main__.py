@@ -24,7 +24,7 @@ def _arguments():
     parser.add_argument('--state', type=Path, default=_TOP / '.cloud')
     commands = parser.add_subparsers(dest='command', required=True)
     up = commands.add_parser('up')
-    up.add_argument('--database', choices=clouds.DATABASES)
+    _add_kind(up)
     commands.add_parser('down')
     commands.add_parser('status')
     commands.add_parser('run').add_argument('words', nargs=argparse.REMAINDER)
@@ -35,11 +35,18 @@ def _arguments():
     rounds.add_argument('count', type=int)
     rounds.add_argument('--seed', type=int, default=random.SystemRandom().randrange(1 << 32))
     rounds.add_argument('--only', choices=faults.FAULTS, action='append')
+    _add_kind(rounds)
     return parser.parse_args()
+
+
+def _add_kind(command):
+    command.add_argument('--database', choices=clouds.DATABASES)
+    command.add_argument('--earlier', action='store_true')
 
 
 def _up(state, args):
     state.mkdir(0o711, exist_ok=True)
+    earlier = args.earlier and not (state / 'password').exists()
     with (state / 'lock').open('w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         cloud = clouds.Cloud(state, *filter(None, [args.database]))
@@ -49,7 +56,7 @@ def _up(state, args):
                 file=sys.stderr,
             )
             return 1
-        cloud.up(clouds.timed)
+        cloud.up(clouds.timed, earlier)
     print('\n'.join(['It works.', *clouds.usage(cloud)]))
     return 0
 
@@ -88,11 +95,16 @@ def _on(state, args):
 
 
 def _rounds(state, args):
-    cloud = clouds.Cloud(state)
-    cloud.up(clouds.timed)
+    made = not state.exists()
+    if failed := _up(state, args):
+        return failed
     print(f'seed {args.seed}')
+    cloud = clouds.Cloud(state)
+    cloud.up()
     run = Rounds(cloud, args.seed)
     run.run(args.count, args.only)
+    if made and not run.found:
+        _down(state, args)
     return 1 if run.found else 0
 
 
@@ -106,7 +118,7 @@ def main():
     if os.geteuid():
         print('Network namespaces, loop devices and mounts need root: run this as root.', file=sys.stderr)
         return 1
-    if args.command != 'up' and not state.exists():
+    if args.command not in ('up', 'rounds') and not state.exists():
         print('There is no cloud. tools/cloud up makes one.', file=sys.stderr)
         return 0 if args.command == 'down' else 1
     try:

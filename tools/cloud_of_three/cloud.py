@@ -25,6 +25,8 @@ DATABASES = {
     if Path(__file__).with_name(f'{module}.py').exists()
 }
 DEFAULT = next(iter(DATABASES))
+#: Share networks; a share server moves between the last two.
+_NETWORKS = 'data', 'here', 'there'
 _CLONE_NEWNET = 0x40000000
 
 
@@ -63,15 +65,18 @@ class Cloud:
 
     # Start ------------------------------------------------------------------------------------------
 
-    def up(self, step=lambda title: contextlib.nullcontext()):
-        """Start all that does not run."""
+    def up(self, step=lambda title: contextlib.nullcontext(), earlier=False):
+        """Start all that does not run; ``earlier``: a new cloud begins with an earlier release of the share service."""
         with step('Hosts: namespaces on one bridge, and disks that both storage hosts reach'):
             self._boot()
         with step(f'Database ({self.kind}), RabbitMQ, Keystone and HAProxy'):
             self._start_others()
             self.identity.fill()
         with step('The share service: three APIs, three schedulers, two share managers'):
-            self._services().start()
+            self._services()
+            if earlier:
+                self.services.begin_earlier()
+            self.services.start()
         with step('Share type and share network'):
             self._fill()
 
@@ -83,6 +88,8 @@ class Cloud:
         if not self.switch.is_up():
             self.switch.boot(None)
             self.switch.add_bridge()
+        for host in self.controllers:
+            storage.give_disk(self.state, host)
         for host in self.hosts:
             if host.is_up():
                 continue
@@ -120,19 +127,23 @@ class Cloud:
 
     def _fill(self):
         if not (self.state / 'clouds.yaml').exists():
-            admin, demo = self.api('admin'), self.api('demo')
-            waiting.until(admin.pools, 'pools of both backends', ignoring=(OSError,))
+            admin = self.api('admin')
+            waiting.until(admin.pools, 'pools of both backends', ignoring=(OSError, AssertionError))
             if not admin.ok('GET', '/types')['share_types']:
                 admin.ok('POST', '/types', TYPE)
-            if not demo.ok('GET', '/share-networks')['share_networks']:
-                body = {
-                    'name': 'data',
-                    'neutron_net_id': services.NETWORK,
-                    'neutron_subnet_id': services.SUBNET,
-                }
-                demo.ok('POST', '/share-networks', {'share_network': body})
+            self.share_networks()
             (self.state / 'clouds.yaml').touch(0o600)
             (self.state / 'clouds.yaml').write_text(self.identity.clouds())
+
+    def share_networks(self):
+        """Return the ids of three share networks of the project ``demo``; they are made if they are not there."""
+        demo = self.api('demo')
+        found = {one['name']: one['id'] for one in demo.ok('GET', '/share-networks')['share_networks']}
+        for name in [one for one in _NETWORKS if one not in found]:
+            where = {'neutron_net_id': services.NETWORK, 'neutron_subnet_id': services.SUBNET}
+            made = demo.ok('POST', '/share-networks', {'share_network': {'name': name, **where}})
+            found[name] = made['share_network']['id']
+        return [found[name] for name in _NETWORKS]
 
     def api(self, user):
         """Return a client of the API, through the front, of a user in the project of the same name."""

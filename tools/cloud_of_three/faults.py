@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What befalls the cloud in a round: each is a context in which it is so. What died is started again after it, by ``up``.
 
-A fault is a generator function of the cloud and a source of random numbers. It yields what it has done.
+A fault is a generator function of the cloud and a source of chances. It yields what it has done.
 """
 
 import contextlib
+import itertools
+import random
 import signal
 import time
 
@@ -16,11 +18,30 @@ from manila_lite.tests import waiting
 #: A table of nft that no packet from an address passes. It is the host's own, and is deleted as a whole.
 _TABLE = ('inet', 'cut')
 _CHAIN = '{ type filter hook input priority 0 ; policy accept ; }'
+#: Seconds by which a clock jumps.
+_JUMPS = (-7200, -60, 60, 7200)
+
+
+class Chances(random.Random):
+    """Random numbers of which a draw takes each member of a kind once before it takes one of them again."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self._left = {}
+
+    def draw(self, kind, members):
+        """Return a member of a kind that has had no turn for the longest time; ``members``: those that there are now."""
+        left = [one for one in self._left.get(kind, ()) if one in members]
+        if not left:
+            left = list(members)
+            self.shuffle(left)
+        self._left[kind] = left[1:]
+        return left[0]
 
 
 def _process(cloud, chance):
     """Kill a program with its children."""
-    host, name = chance.choice([(host, name) for host in cloud.hosts for name in host.started()])
+    host, name = chance.draw('process', _programs(cloud))
     was_primary = getattr(cloud.database, 'primary', lambda: None)() is host
     host.kill(name)
     if was_primary:
@@ -28,9 +49,13 @@ def _process(cloud, chance):
     yield f'kill -9 {name} on {host.name}'
 
 
+def _programs(cloud):
+    return [(host, name) for host in cloud.hosts for name in host.started()]
+
+
 def _child(cloud, chance):
     """Kill one process of the share service and nothing else, be it a master, a child, a guard or an NFS server."""
-    host = chance.choice([*cloud.controllers, *cloud.storage])
+    host = chance.draw('child', [*cloud.controllers, *cloud.storage])
     ours = [
         one for name in host.started() if name in services.Services.programs for one in _family(host, name)
     ]
@@ -48,7 +73,7 @@ def _family(host, name):
 
 def _host(cloud, chance):
     """Power a host off."""
-    host = chance.choice([*cloud.controllers, *cloud.storage])
+    host = chance.draw('host', [*cloud.controllers, *cloud.storage])
     host.power_off()
     yield f'power off {host.name}'
 
@@ -69,21 +94,21 @@ def _brokers(cloud, chance):
 
 def _partition(cloud, chance):
     """Have two hosts not hear each other."""
-    one, two = chance.sample([*cloud.controllers, *cloud.storage], 2)
+    one, two = chance.draw('partition', list(itertools.combinations([*cloud.controllers, *cloud.storage], 2)))
     with _deaf(one, two), _deaf(two, one):
         yield f'partition between {one.name} and {two.name}'
 
 
 def _one_way(cloud, chance):
     """Have one host not hear another, which hears it."""
-    one, two = chance.sample([*cloud.controllers, *cloud.storage], 2)
+    one, two = chance.draw('one-way', list(itertools.permutations([*cloud.controllers, *cloud.storage], 2)))
     with _deaf(one, two):
         yield f'{one.name} does not hear {two.name}'
 
 
 def _alone(cloud, chance):
     """Have one host hear none of the others."""
-    one = chance.choice([*cloud.controllers, *cloud.storage])
+    one = chance.draw('alone', [*cloud.controllers, *cloud.storage])
     with _deaf(one, *(host for host in cloud.hosts if host is not one)):
         yield f'{one.name} hears nobody'
 
@@ -102,7 +127,7 @@ def _deaf(host, *others):
 
 def _frozen(cloud, chance):
     """Stop a program with its children, as a debugger or a swapping host does."""
-    host, name = chance.choice([(host, name) for host in cloud.hosts for name in host.started()])
+    host, name = chance.draw('frozen', _programs(cloud))
     host.kill(name, signal.SIGSTOP)
     try:
         yield f'stop {name} on {host.name}, and continue'
@@ -111,11 +136,46 @@ def _frozen(cloud, chance):
 
 
 def _database(cloud, chance):
-    """Kill a node of the database; if it was the primary, promote the other one."""
+    """Kill a node of the database, or its primary if it has one, while commits go on; then promote the other one."""
     name = cloud.database.programs[0]
-    host = chance.choice([host for host in cloud.controllers if name in host.started()])
+    primary = getattr(cloud.database, 'primary', lambda: None)()
+    host = primary or chance.draw('database', [host for host in cloud.controllers if name in host.started()])
     host.kill(name)
+    if primary:
+        cloud.database.promote()
     yield f'kill -9 {name} on {host.name}'
+
+
+def _clock(cloud, chance):
+    """Have the clock of the share service jump on one host, and later jump back."""
+    host = chance.draw('clock', [*cloud.controllers, *cloud.storage])
+    jump = chance.draw('jump', _JUMPS)
+    host.set_clock(jump)
+    try:
+        yield f'the clock of {host.name} jumps by {jump:+} s'
+    finally:
+        host.set_clock(0)
+
+
+def _full(cloud, chance):
+    """Fill the disk of a controller to the last block."""
+    host = chance.draw('full', cloud.controllers)
+    file = host.own / 'fills-the-disk'
+    try:
+        with contextlib.suppress(OSError), file.open('wb', buffering=0) as noise:
+            while True:
+                noise.write(bytes(1 << 20))
+        yield f'the disk of {host.name} is full'
+    finally:
+        file.unlink()
+
+
+def _upgrade(cloud, chance):
+    """Bring the share service to the other release, the earlier one or this one, program by program."""
+    earlier = not cloud.services.is_earlier()
+    for _ in cloud.services.change(earlier):
+        cloud.up()
+    yield f'a rolling {"way back to the earlier release" if earlier else "upgrade"}'
 
 
 def _rolling(cloud, chance):
@@ -141,6 +201,9 @@ FAULTS = {
     'frozen': _frozen,
     'database': _database,
     'rolling': _rolling,
+    'clock': _clock,
+    'full': _full,
+    'upgrade': _upgrade,
 }
 
 

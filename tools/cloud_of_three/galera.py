@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Galera: a node of MariaDB on each controller. All write; a local HAProxy leads each process to a node that is in step."""
+"""Galera: a node of MariaDB on each controller. All write; a local HAProxy leads each connection to a node in
+step."""
 
 import sys
 
@@ -18,7 +19,7 @@ _SETTINGS = (
 )
 _SECTION = """listen database
     bind 127.0.0.1:3306
-    balance source
+    balance leastconn
     option httpchk GET /
 {servers}"""
 _USERS = """FLUSH PRIVILEGES;
@@ -87,8 +88,9 @@ class Galera:
             f'bind-address={host.address}',
         )
         others = () if begins else [f'{one.address}:4567' for one in self.hosts]
-        settings = *own, *_SETTINGS, *galera.settings(host.name, host.address, others)
-        return ['mariadbd', '--no-defaults', *(f'--{one}' for one in settings)]
+        settings = '[mysqld]', *own, *_SETTINGS, *galera.settings(host.name, host.address, others), ''
+        file = host.write(_NAME, 'galera.cnf', '\n'.join(settings), _USER)
+        return ['mariadbd', f'--defaults-file={file}']
 
     def _position(self, host):
         """Return where the node's data end: the cluster's UUID, and the number of its last transaction."""

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -126,6 +127,21 @@ class Host(failover_base.Host):
         """Return the mount points of the share service."""
         return [place for place in self._mount_points() if place.startswith(f'{self._state}/')]
 
+    def set_clock(self, seconds):
+        """Set the clock of programs with one of their own so many seconds before (+) or behind the right time."""
+        with self._clock.open('r+b' if self._clock.exists() else 'wb') as file:
+            file.write(seconds.to_bytes(8, sys.byteorder, signed=True))
+
+    @property
+    def _clock(self):
+        return self.own / 'clock'
+
+    def own_clock(self):
+        """Return the environment of a program that has a clock of its own."""
+        if not self._clock.exists():
+            self.set_clock(0)
+        return {'LD_PRELOAD': str(_compiled(self.cloud)), 'CLOCK_OFFSET': str(self._clock)}
+
     # Programs -------------------------------------------------------------------------------------
 
     def home(self, name, user=None):
@@ -238,6 +254,24 @@ class Host(failover_base.Host):
             self.signal([holder, *_waiting_for(holder.pid)], signal.SIGKILL)
             waiting.until(lambda: not holder.is_running(), f'{self.name} is off')
         self._found = None
+
+
+def _compiled(folder):
+    """Return the library of such clocks."""
+    library = folder / 'clock.so'
+    if not library.exists():
+        failover_base.base.command(
+            'gcc',
+            '-shared',
+            '-fPIC',
+            '-O2',
+            '-Wall',
+            '-Werror',
+            '-o',
+            str(library),
+            f'{Path(__file__).parent}/clock.c',
+        )
+    return library
 
 
 def accepts(address, port):

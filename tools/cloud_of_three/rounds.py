@@ -3,7 +3,6 @@
 
 import collections
 import json
-import random
 import time
 
 import sqlalchemy as sa
@@ -18,13 +17,16 @@ class Rounds:
 
     def __init__(self, cloud, seed, clients=2):
         self.cloud, self.seed = cloud, seed
-        self._chance = random.Random(seed)
+        self._chance = faults.Chances(seed)
         self.found, self.checks = [], 0
         self._admin = cloud.api('admin')
-        network = cloud.api('demo').ok('GET', '/share-networks')['share_networks'][0]['id']
+        network, *others = cloud.share_networks()
         self._engine = sa.create_engine(cloud.database.url, poolclass=sa.NullPool)
         self._writer = users.Writer(cloud.api('demo'), network)
-        self._clients = [users.Client(number, cloud.api('demo'), network) for number in range(clients)]
+        self._clients = [
+            users.Mover(0, cloud.api('demo'), others, self._admin),
+            *(users.Client(number, cloud.api('demo'), network) for number in range(1, clients + 1)),
+        ]
 
     def run(self, count, only=None):
         """Run so many rounds; ``only``: the names of their faults."""
@@ -43,7 +45,7 @@ class Rounds:
         begin = time.monotonic()
         for client in self._clients:
             client.go_on()
-        with faults.happens(self._chance.choice(names), self.cloud, self._chance) as what:
+        with faults.happens(self._chance.draw('fault', names), self.cloud, self._chance) as what:
             print(f'round {number:3}: {what}', flush=True)
             faults.last(self._chance)
         ended = time.monotonic()

@@ -6,8 +6,16 @@ from pathlib import Path
 
 import manila_lite
 from cloud_of_three.balancer import API_PORT
+from manila_lite.tests import waiting
+from manila_lite.tests.upgrade import release_before
 
 _ROOT = Path(manila_lite.__file__).parents[1]
+#: What a rolling upgrade begins with. The release before this one has no failover, which this cloud is about.
+_EARLIER = release_before.Release('0.2.0.dev0', '56a2d8c93dfe50834b0a9160ed15baa4df833655')
+_PIN = """
+[upgrade_levels]
+operations = {}
+"""
 API, SCHEDULER, SHARE = 'manila-api', 'manila-scheduler', 'manila-share'
 _MODULES = {API: 'api', SCHEDULER: 'scheduler', SHARE: 'share'}
 _CONFIG = """[DEFAULT]
@@ -58,20 +66,77 @@ class Services:
     def __init__(self, state, controllers, storage, devices, **parts):
         self.state, self.controllers, self.storage = state, controllers, storage
         self._devices, self._parts = devices, parts
+        self._before = release_before.Tree(_EARLIER)
+        self._before.path = state / 'earlier'
+
+    # Releases ---------------------------------------------------------------------------------------
+
+    def _note(self, host, program):
+        """Return the file that is there while a program of a host is of the earlier release."""
+        return self.state / 'earlier-programs' / f'{host.name}.{program}'
+
+    def is_earlier(self):
+        """Say whether any program is of the earlier release."""
+        return any((self.state / 'earlier-programs').glob('*'))
+
+    def begin_earlier(self):
+        """Have all programs, and the tables, begin with the earlier release."""
+        for host, program in self._all():
+            self._set(host, program, earlier=True)
+
+    def _set(self, host, program, earlier):
+        note = self._note(host, program)
+        note.parent.mkdir(exist_ok=True)
+        if earlier:
+            note.touch()
+        else:
+            note.unlink(missing_ok=True)
+
+    def _earlier_tree(self):
+        if not self._before.path.exists():
+            self._before.path.mkdir()
+            self._before.unpack()
+        return self._before
+
+    def _tree(self, host, program):
+        return self._earlier_tree().path if self._note(host, program).exists() else _ROOT
+
+    def _all(self):
+        """Return (host, program) of each, in the order of an upgrade."""
+        controllers = [(host, program) for program in (API, SCHEDULER) for host in self.controllers]
+        return controllers + [(host, SHARE) for host in self.storage]
+
+    def change(self, earlier):
+        """Bring each program in turn to the earlier release, or to this one; the caller starts it again after each yield."""
+        if not earlier:
+            self.manage('db', 'sync')
+        for host, program in reversed(self._all()) if earlier else self._all():
+            self._set(host, program, earlier)
+            if main := host.program(program):
+                main.terminate()
+                waiting.until(lambda main=main: not main.is_running(), f'{program} of {host.name} ends')
+            yield
+
+    # Start ------------------------------------------------------------------------------------------
 
     def _configuration(self, host, name):
         backends = self._devices if host in self.storage else {}
+        pin = _PIN.format(self._earlier_tree().wake_ups) if self.is_earlier() else ''
         text = _CONFIG.format(name=name, state=self.state, address=host.address, port=API_PORT, **self._parts)
         if backends:
             text = text.replace('[DEFAULT]', f'[DEFAULT]\nenabled_share_backends = {",".join(backends)}', 1)
-        return text + ''.join(_BACKEND.format(name=name, device=device) for name, device in backends.items())
+        return (
+            text
+            + pin
+            + ''.join(_BACKEND.format(name=name, device=device) for name, device in backends.items())
+        )
 
     def start(self):
         """Start each one that does not run; wait until the APIs answer. The tables are made before the first start."""
         (self.state / 'networks.yaml').write_text(NETWORKS)
         made = self.state / 'tables'
         if not made.exists():
-            self.manage('db', 'sync')
+            self.manage('db', 'sync', earlier=self.is_earlier())
             made.touch()
         for host in self.controllers:
             self._start(host, API, host.name)
@@ -86,15 +151,16 @@ class Services:
         host.start(
             program,
             [sys.executable, '-m', f'manila_lite.cmd.{_MODULES[program]}', f'--config-file={config}'],
-            env={'PYTHONPATH': str(_ROOT)},
+            env={'PYTHONPATH': str(self._tree(host, program)), **host.own_clock()},
         )
 
-    def manage(self, *words):
+    def manage(self, *words, earlier=False):
         """Run a command of manila-manage on the first controller that is up; return its output."""
+        tree = self._earlier_tree().path if earlier else _ROOT
         host = next(host for host in self.controllers if host.is_up())
         config = host.write('manila-manage', 'manila_lite.conf', self._configuration(host, host.name))
         return host.complete(
             'manila-manage',
             [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={config}', *words],
-            env={'PYTHONPATH': str(_ROOT)},
+            env={'PYTHONPATH': str(tree)},
         )

@@ -12,6 +12,7 @@ from manila_lite.tests import nfs4_owner, nfs_client, waiting
 
 _RULE = {'allow_access': {'access_type': 'ip', 'access_to': CLIENT_ADDRESS, 'access_level': 'rw'}}
 _FILE = 'data'
+_MOVED = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
 
 
 class Wrong(Exception):
@@ -63,7 +64,7 @@ class Shares:
             if status == 404 and wanted != 'gone':
                 raise Wrong(f'{path} is lost')
             now = 'gone' if status == 404 else document[key][field]
-            if 'error' in now and now != wanted:
+            if 'error' in (now or '') and now != wanted:
                 raise Wrong(f'{path} is {now}: {self._why(path)}')
             return now == wanted and (document or True)
 
@@ -126,6 +127,7 @@ class Client(threading.Thread):
                 self._life()
             except Exception as bad:
                 self.failed.append(f'client {self._number}: {bad}')
+                self._pausing.set()  # the next ones would fail as this one has
 
     def pause(self):
         """Let it end what it does, and begin nothing more."""
@@ -212,6 +214,47 @@ class Client(threading.Thread):
         waiting.until(read, lambda: f'{share}: {said}', pause=0.5)
         if digest not in said[1]:
             yield f'lost: the file of share {share}: {said[1]}'
+
+
+class Mover(Client):
+    """Has an administrator move its share server, with its share, to and fro between two share networks."""
+
+    def __init__(self, number, api, networks, admin):
+        super().__init__(number, api, networks[0])
+        self._admins, self._networks, self._share = Shares(admin, networks[0]), networks, None
+
+    def _life(self):
+        if self._share is None:
+            self._made += 1
+            name = f'mover{self._number}-{self._made}'
+            self._share = self._users.create(name)
+            self.sizes[self._share] = 1
+            self._write(self._share, name)
+        self._networks.reverse()
+        # A move that failed is a finding; the next one begins with another share.
+        share, self._share = self._share, None
+        self._move(f'/shares/{share}', self._networks[0])
+        self._share = share
+
+    def _move(self, share, network):
+        admins, shown = self._admins, self._users.get(share)[1]['share']
+        server = admins.get(share)[1]['share']['share_server_id']
+        path, host = f'/share-servers/{server}', admins.get(share)[1]['share']['host'].partition('#')[0]
+
+        def task():
+            status, document = admins.get(path)
+            return 'gone' if status == 404 else document['share_server']['task_state']
+
+        begin = {'migration_start': {**_MOVED, 'host': host, 'new_share_network_id': network}}
+        before = task()
+        admins.ask('POST', f'{path}/action', begin, lambda: task() != before)
+        admins.settles(path, 'share_server', 'migration_driver_phase1_done', 'task_state')
+        ready = task()
+        admins.ask('POST', f'{path}/action', {'migration_complete': None}, lambda: task() != ready)
+        admins.settles(path, 'share_server', 'gone')
+        moved = self._users.settles(share, 'share')
+        if moved['share_network_id'] != network or moved['size'] != shown['size']:
+            raise Wrong(f'{share} was moved to share network {network}, and is {moved}')
 
 
 class Writer:

@@ -21,6 +21,8 @@ SETTINGS = (
     'binlog-format=ROW',
     'default-storage-engine=InnoDB',
     'innodb-autoinc-lock-mode=2',
+    # Galera counts as a binary log, and "db sync" makes triggers.
+    'log-bin-trust-function-creators=1',
     'wsrep-on=ON',
     'wsrep-sst-method=rsync',
     'wsrep-slave-threads=2',

@@ -61,6 +61,10 @@ class Tree(fixtures.Fixture):
 
     def _setUp(self) -> None:
         self.path = Path(self.useFixture(fixtures.TempDir()).path)
+        self.unpack()
+
+    def unpack(self) -> None:
+        """Put the package into ``path``, an empty directory."""
         with tarfile.open(fileobj=io.BytesIO(self.archive())) as archive:
             archive.extractall(self.path, filter='data')
         self._write_metadata()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cloud of three controllers and two storage hosts, which outlives its faults; and the page about such clouds."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from manila_lite.tests.functional.linux import base
 from manila_lite.tests.services import daemon, groups
 
 _TOP = Path(__file__).resolve().parents[4]
-_PAGE = 'high-availability'
+_PAGES = 'high-availability', 'databases'
 #: Files that the page shows, and those that the cloud has in their place.
 _FILES = {
     '/etc/manila_lite/manila_lite.conf': 'control2/manila-api/manila_lite.conf',
@@ -23,6 +24,7 @@ _FILES = {
     '/etc/rabbitmq/rabbitmq.conf': 'control3/rabbitmq/rabbitmq.conf',
     'front: /etc/haproxy/haproxy.cfg': 'front/haproxy/haproxy.cfg',
     '/etc/haproxy/haproxy.cfg': 'control1/haproxy/haproxy.cfg',
+    '/etc/mysql/mariadb.conf.d/galera.cnf': 'control2/mariadb/galera.cnf',
 }
 
 
@@ -73,7 +75,7 @@ class Cloud(testtools.TestCase):
 
     def _page(self):
         seen = set()
-        for block in blocks.read(_PAGE):
+        for block in itertools.chain.from_iterable(map(blocks.read, _PAGES)):
             if block.caption:
                 seen.add(block.caption)
                 self._file(block)
