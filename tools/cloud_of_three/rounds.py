@@ -3,6 +3,7 @@
 
 import collections
 import json
+import statistics
 import time
 
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ class Rounds:
         self.cloud, self.seed = cloud, seed
         self._chance = faults.Chances(seed)
         self.found, self.checks = [], 0
+        self._kinds, self._pauses = collections.Counter(), []
         self._admin = cloud.api('admin')
         network, *others = cloud.share_networks()
         self._engine = sa.create_engine(cloud.database.url, poolclass=sa.NullPool)
@@ -39,23 +41,32 @@ class Rounds:
         self._writer.end()
         granted = sum(client.granted for client in self._clients)
         done = f'{self.checks} checks, {granted} requests granted, {len(self.found)} problems'
+        print(', '.join(f'{kind} {times}' for kind, times in sorted(self._kinds.items())))
+        print(
+            f'longest pause of the writer in a round: median {statistics.median(self._pauses):.1f} s, ',
+            end='',
+        )
+        print(f'longest {max(self._pauses):.1f} s')
         print(f'{count} rounds with seed {self.seed}: {done}')
 
     def _round(self, number, names):
         begin = time.monotonic()
         for client in self._clients:
             client.go_on()
-        with faults.happens(self._chance.draw('fault', names), self.cloud, self._chance) as what:
+        kind = self._chance.draw('fault', names)
+        self._kinds[kind] += 1
+        with faults.happens(kind, self.cloud, self._chance) as what:
             print(f'round {number:3}: {what}', flush=True)
             faults.last(self._chance)
         ended = time.monotonic()
         problems = self._settle()
         settled = time.monotonic()
         problems += self._check()
+        self._pauses.append(self._pause(problems))
         self.found += problems
         print(
             f'    {ended - begin:.0f} s, quiet after {settled - ended:.0f} s, '
-            f'longest pause of the writer {self._pause(problems):.1f} s: {"ok" if not problems else "NOT OK"}',
+            f'longest pause of the writer {self._pauses[-1]:.1f} s: {"ok" if not problems else "NOT OK"}',
             *(f'    {line}' for line in problems),
             sep='\n',
             flush=True,
