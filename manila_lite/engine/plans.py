@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from oslo_utils import timeutils
-
 from manila_lite import context
+from manila_lite.db.core import host_time
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.operation_data import OperationData, Untyped
@@ -135,7 +134,7 @@ def pass_on_many(conn: Connection, works: Sequence[Work[Any]], topic: str, host:
         error_code=None,
         owner=None,
         lease_expires_at=None,
-        next_run_at=timeutils.utcnow(),
+        next_run_at=host_time.now(conn),
     )
     for work in works:
         work.send, work.passed = (topic, host), True

@@ -13,6 +13,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, engine, errors
+from manila_lite.db.core import host_time
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import messages
 from manila_lite.db.queries import schedules as rows
@@ -43,8 +44,8 @@ _REFUSALS = (errors.Invalid, errors.Conflict, errors.NotFound, errors.OverQuota,
 
 def begin_due(services: context.Services) -> None:
     """Begin a run of each schedule whose time has come. Several schedulers may do so at once."""
-    now = timeutils.utcnow()
     with services.db.reader() as conn:
+        now = host_time.now(conn)
         due = rows.list_due(conn, now, _AT_ONCE)
         if due and (older := _find_older(conn, services.conf)):
             LOG.info(
@@ -170,8 +171,8 @@ def wait(work: Work[RunSchedule]) -> None:
 
     :raises errors.Again: some are not.
     """
-    now = timeutils.utcnow()
     with work.ctx.db.reader() as conn:
+        now = host_time.now(conn)
         schedule = rows.find(conn, work.resource_id)
         copies = rows.list_copies(conn, work.resource_id, work.data.run_at)
     if schedule is None:

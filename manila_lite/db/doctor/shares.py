@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states, values
 from manila_lite.db import models
+from manila_lite.db.core import host_time
 from manila_lite.db.core.database_clock import AS_OF
 from manila_lite.db.doctor.operations import OPERATION_COLUMNS, UNDER_WAY, operation_on, since
 from manila_lite.db.queries import (
@@ -85,7 +85,7 @@ def _due_now(conn: Connection, seen: Row[Any], *conditions: Any) -> bool:
         conn.execute(
             _operations.update()
             .where(_operations.c.id == seen.id, _operations.c.state == 'open', *conditions)
-            .values(owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())
+            .values(owner=None, lease_expires_at=None, next_run_at=host_time.now(conn))
         ).rowcount
     )
 

@@ -7,9 +7,8 @@ A lease is taken by a conditional UPDATE of the service's row and a look at the 
 import datetime
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 
-from manila_lite.db.core import row_locks
+from manila_lite.db.core import host_time, row_locks
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import services
 
@@ -18,8 +17,8 @@ def _of(host: str, binary: str) -> sa.ColumnElement[bool]:
     return sa.and_(services.c.host == host, services.c.binary == binary)
 
 
-def _until(seconds: float) -> datetime.datetime:
-    return timeutils.utcnow() + datetime.timedelta(seconds=seconds)
+def _until(conn: Connection, seconds: float) -> datetime.datetime:
+    return host_time.now(conn) + datetime.timedelta(seconds=seconds)
 
 
 def get_holder(conn: Connection, host: str, binary: str) -> tuple[str | None, float]:
@@ -29,7 +28,7 @@ def get_holder(conn: Connection, host: str, binary: str) -> tuple[str | None, fl
     ).first()
     if row is None or row.lease_owner is None:
         return None, 0.0
-    return row.lease_owner, (row.lease_expires_at - timeutils.utcnow()).total_seconds()
+    return row.lease_owner, (row.lease_expires_at - host_time.now(conn)).total_seconds()
 
 
 def renew(conn: Connection, host: str, binary: str, owner: str, seconds: float) -> bool:
@@ -38,7 +37,7 @@ def renew(conn: Connection, host: str, binary: str, owner: str, seconds: float) 
         conn.execute(
             services.update()
             .where(_of(host, binary), services.c.lease_owner == owner)
-            .values(lease_expires_at=_until(seconds))
+            .values(lease_expires_at=_until(conn, seconds))
         ).rowcount
     )
 
@@ -47,14 +46,14 @@ def take(
     conn: Connection, host: str, binary: str, owner: str, seconds: float, dead: str | None = None
 ) -> bool:
     """Take the lease for ``seconds``. Say whether it was free: given up, expired, or held by ``dead``."""
-    free = sa.or_(services.c.lease_owner.is_(None), services.c.lease_expires_at < timeutils.utcnow())
+    free = sa.or_(services.c.lease_owner.is_(None), services.c.lease_expires_at < host_time.now(conn))
     if dead is not None:
         free = sa.or_(free, services.c.lease_owner == dead)
     return bool(
         conn.execute(
             services.update()
             .where(_of(host, binary), free)
-            .values(lease_owner=owner, lease_expires_at=_until(seconds))
+            .values(lease_owner=owner, lease_expires_at=_until(conn, seconds))
         ).rowcount
     )
 

@@ -5,10 +5,10 @@ import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
+from manila_lite.db.core import host_time
 from manila_lite.db.core.database_clock import AS_OF
 
 _services = models.services
@@ -131,7 +131,7 @@ def count_claimed_operations(conn: Connection, old: str) -> int:
             _operations.c.topic == 'share',
             below(_operations.c.host, _backend(old)),
             _operations.c.state == 'open',
-            _operations.c.lease_expires_at >= timeutils.utcnow(),
+            _operations.c.lease_expires_at >= host_time.now(conn),
         )
     ).scalar_one()
 
@@ -169,7 +169,7 @@ def move_resources(conn: Connection, old: str, new: str) -> dict[str, int]:
             host=_renamed(_operations.c.host, _backend(old), _backend(new)),
             owner=None,
             lease_expires_at=None,
-            next_run_at=timeutils.utcnow(),
+            next_run_at=host_time.now(conn),
         )
     ).rowcount
     residents = {

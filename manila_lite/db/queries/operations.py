@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from oslo_utils import timeutils, uuidutils
+from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
+from manila_lite.db.core import host_time
 from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
@@ -80,14 +81,14 @@ _INSERT = Write(operations.insert())
 def insert(conn: Connection, **values: Any) -> str:
     """Insert an open operation. Return its id."""
     operation_id = uuidutils.generate_uuid()
-    _INSERT.execute(conn, {'id': operation_id, **_new(values)} | values)
+    _INSERT.execute(conn, {'id': operation_id, **_new(conn, values)} | values)
     return operation_id
 
 
-def _new(values: dict[str, Any]) -> dict[str, Any]:
+def _new(conn: Connection, values: dict[str, Any]) -> dict[str, Any]:
     return {
         'state': OPEN,
-        'next_run_at': timeutils.utcnow(),
+        'next_run_at': host_time.now(conn),
         'fair_share_key': values.get('project_id') or '',
     }
 
@@ -97,7 +98,7 @@ def request_rerun(conn: Connection, unique_key: str) -> str | None:
     changed = conn.execute(
         operations.update()
         .where(operations.c.unique_key == unique_key)
-        .values(requested_count=operations.c.requested_count + 1, next_run_at=timeutils.utcnow())
+        .values(requested_count=operations.c.requested_count + 1, next_run_at=host_time.now(conn))
     ).rowcount
     if not changed:
         return None
@@ -110,7 +111,7 @@ def request_reruns(conn: Connection, unique_keys: Iterable[str]) -> set[str]:
     if not conn.execute(
         operations.update()
         .where(known)
-        .values(requested_count=operations.c.requested_count + 1, next_run_at=timeutils.utcnow())
+        .values(requested_count=operations.c.requested_count + 1, next_run_at=host_time.now(conn))
     ).rowcount:
         return set()
     return set(conn.execute(sa.select(operations.c.unique_key).where(known)).scalars())
@@ -118,7 +119,7 @@ def request_reruns(conn: Connection, unique_keys: Iterable[str]) -> set[str]:
 
 def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
     """Do as ``insert`` for many rows in one statement."""
-    if values := [{'id': uuidutils.generate_uuid(), **_new(row), **row} for row in rows]:
+    if values := [{'id': uuidutils.generate_uuid(), **_new(conn, row), **row} for row in rows]:
         conn.execute(operations.insert(), values)
 
 
@@ -127,7 +128,7 @@ def make_due(conn: Connection, operation_id: str) -> None:
     conn.execute(
         operations.update()
         .where(operations.c.id == operation_id, operations.c.state == OPEN)
-        .values(next_run_at=timeutils.utcnow())
+        .values(next_run_at=host_time.now(conn))
     )
 
 
@@ -166,7 +167,7 @@ def reopen(conn: Connection, row: Any, step: str, unique_key: str) -> bool:
                 error=None,
                 error_code=None,
                 finished_at=None,
-                next_run_at=timeutils.utcnow(),
+                next_run_at=host_time.now(conn),
             )
         ).rowcount
     )
@@ -239,7 +240,7 @@ def is_claimable(rows: Any, now: Any) -> sa.ColumnElement[bool]:
 
 def is_overdue(conn: Connection, operation_id: str, seconds: float) -> bool:
     """Say whether an operation has been due for longer than that, and nobody works on it."""
-    due = is_claimable(operations, timeutils.utcnow() - datetime.timedelta(seconds=seconds))
+    due = is_claimable(operations, host_time.now(conn) - datetime.timedelta(seconds=seconds))
     return bool(conn.execute(sa.select(sa.exists().where(operations.c.id == operation_id, due))).scalar())
 
 
@@ -260,7 +261,7 @@ def claim(conn: Connection, seen: Seen, owner: str, lease: float, /, **values: A
 
     :raises ValueError: its data cannot be read.
     """
-    now = timeutils.utcnow()
+    now = host_time.now(conn)
     won = conn.execute(
         operations.update()
         .where(_as_seen(seen, now))
@@ -309,7 +310,7 @@ def claim_many(
 
     :raises ValueError: the data of one cannot be read; none is claimed if the transaction is rolled back.
     """
-    now, alike = timeutils.utcnow(), collections.defaultdict(list)
+    now, alike = host_time.now(conn), collections.defaultdict(list)
     order: list[str] = []
     for row, values in seen:
         place = values or {'step': row.step, 'steps': row.steps}
@@ -340,8 +341,8 @@ def park(conn: Connection, seen: Seen, why: str) -> None:
     """Park the operation for an operator to look at, if it is still as it was ``seen``."""
     conn.execute(
         operations.update()
-        .where(_as_seen(seen, timeutils.utcnow()))
-        .values(state=PARKED, unique_key=None, error=why, finished_at=timeutils.utcnow())
+        .where(_as_seen(seen, host_time.now(conn)))
+        .values(state=PARKED, unique_key=None, error=why, finished_at=host_time.now(conn))
     )
 
 
@@ -367,7 +368,7 @@ def call_off(conn: Connection, seen: Seen, error: str, code: str) -> bool:
                 lease_expires_at=None,
                 error=error,
                 error_code=code,
-                finished_at=timeutils.utcnow(),
+                finished_at=host_time.now(conn),
             )
         ).rowcount
     )
@@ -389,7 +390,7 @@ def renew(conn: Connection, operation_ids: Iterable[str], owner: str, lease: flo
     conn.execute(
         operations.update()
         .where(operations.c.id.in_(tuple(operation_ids)), operations.c.owner == owner)
-        .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease))
+        .values(lease_expires_at=host_time.now(conn) + datetime.timedelta(seconds=lease))
     )
 
 
@@ -441,7 +442,7 @@ def postpone(
     ``seen``: when it was due at its claim. If that changed since (``make_due``, ``request_rerun``), it is due now. A time that
     is earlier counts, too: the clock of another process may be behind.
     """
-    now = timeutils.utcnow()
+    now = host_time.now(conn)
     due_at: Any = now + datetime.timedelta(seconds=after)
     if seen is not None:
         due_at = sa.case((operations.c.next_run_at != seen, now), else_=due_at)
@@ -475,7 +476,7 @@ def finish(
             lease_expires_at=None,
             error=error,
             error_code=error_code,
-            finished_at=timeutils.utcnow(),
+            finished_at=host_time.now(conn),
         )
     ).rowcount:
         return True
@@ -510,7 +511,7 @@ def finish_many(conn: Connection, asked: Mapping[str, int], owner: str) -> None:
     for requested_count in sorted(set(asked.values())):
         ended = sorted(operation_id for operation_id, count in asked.items() if count == requested_count)
         if _FINISH_MANY.execute(
-            conn, ended, {'me': owner, 'asked': requested_count, 'now': timeutils.utcnow()}
+            conn, ended, {'me': owner, 'asked': requested_count, 'now': host_time.now(conn)}
         ) < len(ended):
             raise errors.LostClaim(
                 f'One of {len(ended)} operations is no longer ours, or was asked for again.'
@@ -553,7 +554,7 @@ def release_unsaved(conn: Connection, operation_id: str, owner: str, after: floa
         .values(
             owner=None,
             lease_expires_at=None,
-            next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
+            next_run_at=host_time.now(conn) + datetime.timedelta(seconds=after),
             attempts=operations.c.attempts - (1 if uncounted else 0),
         )
     )
@@ -579,7 +580,7 @@ def supersede_many(conn: Connection, resource_ids: Iterable[str], kinds: Iterabl
             owner=None,
             error='superseded',
             error_code=SUPERSEDED,
-            finished_at=timeutils.utcnow(),
+            finished_at=host_time.now(conn),
         )
     )
 

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.engine import Connection
 
+from manila_lite.db.core import host_time
 from manila_lite.db.core.prepared import Query
 from manila_lite.db.models import operations
 from manila_lite.db.queries.operations import OPEN, is_claimable
@@ -69,7 +69,7 @@ def list_claimable(
         {
             'topic': topic,
             'host': host,
-            'now': timeutils.utcnow(),
+            'now': host_time.now(conn),
             'most': most,
             'with_interrupted': with_interrupted,
             **_numbered('skip', skip, size),
@@ -96,7 +96,7 @@ def list_behind(
     values: dict[str, Any] = {
         'topic': topic,
         'host': host,
-        'now': timeutils.utcnow(),
+        'now': host_time.now(conn),
         'with_interrupted': with_interrupted,
         **_numbered('skip', skip, size),
         **_numbered('busy', busy, size),

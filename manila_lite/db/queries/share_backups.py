@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, states
 from manila_lite.db import models
-from manila_lite.db.core import paging
+from manila_lite.db.core import host_time, paging
 from manila_lite.db.core.rows import get_row, updater
 
 _backups = models.share_backups
@@ -158,7 +157,7 @@ def is_claimed(conn: Connection, backup_id: str) -> bool:
                 _operations.c.resource_id == backup_id,
                 _operations.c.kind.in_(KINDS),
                 _operations.c.state == 'open',
-                _operations.c.lease_expires_at >= timeutils.utcnow(),
+                _operations.c.lease_expires_at >= host_time.now(conn),
             )
             .limit(1)
         ).first()
@@ -175,7 +174,7 @@ def move_deletions(conn: Connection, old: str, new: str) -> tuple[int, int]:
             _operations.c.host == old,
             _operations.c.state.in_(('open', 'parked')),
         )
-        .values(host=new, owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())
+        .values(host=new, owner=None, lease_expires_at=None, next_run_at=host_time.now(conn))
     ).rowcount
     return conn.execute(_backups.update().where(_backups.c.host == old).values(host=new)).rowcount, waiting
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils, uuidutils
+from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context
 from manila_lite.db import models
-from manila_lite.db.core import key_values, paging
+from manila_lite.db.core import host_time, key_values, paging
 from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import ensure, shares
 from manila_lite.operation_data.ensure import EnsureShares
@@ -155,7 +155,7 @@ def list_claimed_operations(conn: Connection, unique_keys: Iterable[str]) -> dic
     query = sa.select(
         _operations.c.id, _operations.c.kind, _operations.c.next_run_at, _operations.c.data
     ).where(
-        _operations.c.unique_key.in_(tuple(unique_keys)), _operations.c.lease_expires_at > timeutils.utcnow()
+        _operations.c.unique_key.in_(tuple(unique_keys)), _operations.c.lease_expires_at > host_time.now(conn)
     )
     return {
         row.id: f'{row.next_run_at} {EnsureShares.from_json(row.data).after if row.kind == ensure.KIND else None}'
