@@ -68,7 +68,8 @@ def try_elsewhere(work: Work[CreateShare]) -> None:
     If that fails, the operation goes no further: the share is in error here, and deleting it deletes the rest.
     """
     share = load_share(work)
-    work.service.driver.delete_share(share)
+    if share.pool:  # not so if the answer to the commit below was lost, which is only after the deletion
+        work.service.driver.delete_share(share)
     with work.writer() as conn:
         row = shares.find_by_instance(conn, share.id)
         if row is not None and row.host:  # not so if a process died between this and passing it on
