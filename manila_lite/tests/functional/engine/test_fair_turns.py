@@ -17,7 +17,7 @@ from manila_lite.engine.runner import Runner
 from manila_lite.engine.search import Outcome
 from manila_lite.engine.thread_slots import kept
 from manila_lite.tests import waiting
-from manila_lite.tests.functional import base
+from manila_lite.tests.functional import base, efforts
 from manila_lite.tests.functional.database import test_migrations
 
 TOPIC = 'share'
@@ -194,69 +194,13 @@ class Cost(TurnsTest):
 
     def effort(self):
         """Return the cost of the query, in a unit of the database."""
-        with self.db.writer() as conn:
-            if conn.dialect.name == 'mysql':
-                conn.exec_driver_sql(
-                    'ANALYZE TABLE operations'
-                )  # MySQL does the same by itself some seconds later
-        with self.db.reader() as conn:
-            return getattr(self, f'_effort_{conn.dialect.name}')(conn)
+        if self.db.engine.dialect.name == 'mysql':
+            efforts.learn(self.db.engine)
+        [(text, values)] = efforts.sent(self.db.engine, self.look)
+        return efforts.of(self.db.engine, text, values)
 
-    def look(self, conn):
-        self.assertEqual(
-            10,
-            len(
-                project_turns.list_claimable(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'], busy=['y'])
-            ),
-        )
-
-    def _effort_sqlite(self, conn):
-        steps = []
-        conn.connection.driver_connection.set_progress_handler(lambda: steps.append(1) and None, 10)
-        try:
-            self.look(conn)
-        finally:
-            conn.connection.driver_connection.set_progress_handler(None, 0)
-        return len(steps)
-
-    def _effort_mysql(self, conn):
-        def reads():
-            return sum(
-                int(value) for _, value in conn.exec_driver_sql("SHOW SESSION STATUS LIKE 'Handler_read%%'")
-            )
-
-        before = reads()
-        self.look(conn)
-        return reads() - before
-
-    def _effort_postgresql(self, conn):
-        def explained(conn, cursor, statement, parameters, context, executemany):
-            return f'EXPLAIN (ANALYZE, FORMAT JSON) {statement}', parameters
-
-        sa.event.listen(conn, 'before_cursor_execute', explained, retval=True)
-        plan = conn.execute(
-            project_turns._query('postgresql', (WORK, FAST), (), 2)._statement,
-            {
-                'topic': TOPIC,
-                'host': self.host,
-                'now': timeutils.utcnow(),
-                'most': 20,
-                'with_interrupted': True,
-                **project_turns._numbered('skip', ['x'], 2),
-                **project_turns._numbered('busy', ['y'], 2),
-            },
-        ).scalar()
-        return _read(plan[0]['Plan'])
-
-
-def _read(node):
-    """Return the number of rows that a plan of PostgreSQL has read."""
-    read = (
-        node['Actual Rows']
-        + node.get('Rows Removed by Filter', 0)
-        + node.get('Rows Removed by Join Filter', 0)
-    )
-    return int(read * node['Actual Loops']) + sum(map(_read, node.get('Plans', ())))
+    def look(self):
+        self.assertEqual(10, len(self.due(most=20, skip=['x'], busy=['y'])))
 
 
 class Upgraded(test_migrations.MigrationTest):

@@ -14,7 +14,7 @@ from manila_lite.manager.runtime.share_usage import UsageCollector
 from manila_lite.tests.factories import shares
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.api.test_budgets import counting
-from manila_lite.tests.services import hearing, places
+from manila_lite.tests.services import hearing
 
 HOST = 'test@alpha'
 #: The path of its pool.
@@ -393,27 +393,3 @@ class Costs(base.ServiceTest):
             for table, rows in ((models.share_usage, 1), (models.share_usage_history, 3)):
                 found = conn.execute(sa.select(sa.func.count()).select_from(table)).scalar()
                 self.assertEqual(rows * self.SHARES, found)
-
-    def test_first_pages_are_read_by_an_index(self):
-        if places.backend() != 'sqlite':
-            self.skipTest('it is about SQLite, on which CI tries it')
-        UsageCollector(self.service.services, HOST, Half()).collect()
-        for query, index in (
-            ('?all_tenants=1&limit=10', 'ix_share_usage_percent_full_share_id'),
-            (f'?all_tenants=1&limit=10&marker={self.some()}', 'ix_share_usage_percent_full_share_id'),
-        ):
-            with counting(self.service.services.db.engine) as counter:
-                self.assertEqual(10, len(self.admin.ok('GET', f'/share-usage{query}')['share_usage']))
-            [text] = [text for text in counter.asked() if 'share_usage' in text]
-            with self.service.services.db.reader() as conn:
-                plan = str(
-                    conn.connection.cursor()
-                    .execute(f'EXPLAIN QUERY PLAN {text}', [1] * text.count('?'))
-                    .fetchall()
-                )
-            self.assertIn(index, plan)
-            self.assertNotIn('TEMP B-TREE', plan)
-
-    def some(self):
-        with self.service.services.db.reader() as conn:
-            return conn.execute(sa.select(sa.func.max(models.shares.c.id))).scalar()
