@@ -57,6 +57,6 @@ _OF_PROCESS = HostTime()
 
 def now(conn: Connection) -> datetime.datetime:
     """Return the time in UTC, as ``HostTime.now``."""
-    if getattr(timeutils.utcnow, 'override_time', None) is not None:  # the clock of a test
+    if getattr(timeutils, '_override_time', None) is not None:  # the clock of a test
         return timeutils.utcnow()
     return _OF_PROCESS.now(conn)
