@@ -85,6 +85,12 @@ class PagesTest(base.ConsoleTest):
             self.assert_accessible(words)
             self.press('Cancel', '//dialog')
             self.see_gone('//dialog')
+        self.open('schedules', 'Schedules')
+        self.press('Create a schedule')
+        self.assertEqual(
+            1, len({self.field(words, '//dialog').rect['y'] for words in ('Newest', 'Hours', 'Days')})
+        )
+        self.assert_accessible('Create a schedule')
 
     def test_operator_pages_show_the_service(self):
         self.fill()
