@@ -57,19 +57,28 @@ def begun(state, verb):
 
 
 def half_way(state):
-    """Wait until "net" checks the account that it has just created; return its process, which stands still."""
+    """Wait until "net" checks the account that it has just created; return its process, which stands still.
+
+    It goes there in small steps, behind all others: on a busy machine it would be over before this process looks again.
+    """
     net = begun(state, 'join')
+    net.suspend()
+    net.nice(19)
     conf = next(word.partition('=')[2] for word in net.cmdline() if word.startswith('--configfile='))
     file = Path(conf).with_name('private') / 'netlogon_creds_cli.tdb'
 
     def written():
         return file.stat().st_mtime_ns if file.exists() else None
 
+    def reached():
+        net.suspend()
+        if written() != before:
+            return True
+        net.resume()
+        return False
+
     before = written()
-    waiting.until(
-        lambda: written() != before or not net.is_running(), 'the domain has the computer', pause=0.001
-    )
-    net.suspend()
+    waiting.until(reached, 'the domain has the computer', pause=0.001)
     return net
 
 
