@@ -118,6 +118,11 @@ def move(client: product.Client, share: str) -> None:
 def ensure(client: product.Client) -> None:
     """Ensure all shares of the backend."""
     client.ask('POST', '/services/ensure', {'host': 'bench@alpha'})
+    await_ensured(client)
+
+
+def await_ensured(client: product.Client) -> None:
+    """Wait until no ensuring of the backend's shares is going on."""
     path = '/services?host=bench%40alpha&binary=manila-share'
     while client.ask('GET', path)['services'][0]['ensuring']:
         time.sleep(0.05)

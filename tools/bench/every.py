@@ -25,11 +25,12 @@ NAMES = (
     'create',
     'beside',
     'scale',
+    'exports',
     'gateway',
     'failover',
 )
 #: Those that run only when they are named.
-_NAMED = ('beside', 'scale', 'gateway', 'failover')
+_NAMED = ('beside', 'scale', 'exports', 'gateway', 'failover')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:

@@ -3,7 +3,8 @@
 """What an NFS gateway of the driver cephfs takes for each export, and how fast it is beside ceph-fuse alone.
 
 A private cluster of one OSD in memory, one NFS-Ganesha, a raw client over the loopback. Exports are added one after another,
-as the driver adds them; then NFS-Ganesha is killed and started with all of them. Needs root and the packages of Ceph.
+as the driver adds them; then NFS-Ganesha is killed and started with all of them, alone and by the driver. Needs root and the
+packages of Ceph.
 """
 
 import contextlib
@@ -16,12 +17,14 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import exports
 import psutil
 import report
 from oslo_config import cfg
 
 from manila_lite import values
 from manila_lite.drivers import load
+from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests.process import free_port
 from manila_lite.tests.security import nfs4
 from manila_lite.tests.services.ceph import Ceph, FuseMount
@@ -54,7 +57,7 @@ def _driver(cluster: Ceph, port: int) -> Iterator[load.ShareDriver]:
             driver.shutdown()
 
 
-def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> None:
+def _exports(figures: report.Report, driver: load.ShareDriver, port: int, count: int) -> None:
     """Add exports; measure each, and what they take in NFS-Ganesha together."""
     server, subvolumes = driver.parts.protocol.gateway.server, driver.parts.subvolumes
     before = _size(server.process)
@@ -70,14 +73,22 @@ def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> No
     figures.add('the last tenth of them', statistics.median(made[-max(1, count // 10) :]) * 1e3, 'ms')
     changed = [report.seconds(partial(driver.update_access, share, [])) for share in shares[:20]]
     figures.add('all rules of a share removed', statistics.median(changed) * 1e3, 'ms')
+    for share in shares[:20]:
+        driver.update_access(share, [_RULE])
     after = _size(server.process)
     for what, unit, scale in (('memory', 'MiB', _MIB), ('threads', '', 1), ('open files', '', 1)):
         figures.add(f'{what} of NFS-Ganesha with all', after[what] / scale, unit)
         figures.add(f'{what} for each export', (after[what] - before[what]) / count / scale, unit)
-    process = server.process
-    process.kill()
-    process.wait()
-    figures.add('restart with all exports', report.seconds(server.restart_if_dead), 's')
+    beside = exports.Server(server.fsal.plugins.parent, port)
+    beside.kill()
+    with exports.alone(beside, server.fsal.plugins, fsal.plugin(), server.fsal.wrap) as begin:
+        taken, core, _ = beside.start(begin)
+    alone = figures.add(f'NFS-Ganesha alone serves {count}', taken, 's')
+    alone_core = figures.add('the same, of a core', core, 's')
+    taken, core, called = beside.start(driver.parts.protocol.gateway.start)
+    figures.add('all served after it died', taken, 's', alone)
+    figures.add('the same after it died, of a core', core, 's', alone_core)
+    figures.add('from the call of the driver', called, 's', alone)
 
 
 def _size(process: psutil.Process) -> dict[str, float]:
@@ -148,9 +159,9 @@ def measure(figures: report.Report) -> None:
     count, mebibytes, rounds = figures.pick((5, 8, 1), (60, 64, 3), (300, 256, 5))
     port = free_port()
     with Ceph() as cluster, _driver(cluster, port) as driver:
-        _exports(figures, driver, count)
+        _exports(figures, driver, port, figures.args.exports or count)
         _bandwidth(figures, cluster, driver, port, mebibytes, rounds)
 
 
 if __name__ == '__main__':
-    sys.exit(report.main(__doc__, measure))
+    sys.exit(report.main(__doc__, measure, {'--exports': {'type': int, 'help': 'number of exports'}}))

@@ -75,6 +75,24 @@ class Benchmarks(testtools.TestCase):
         )
         self.assertGreater(min(values[what] for what in values if ' by ' in what), 0)
 
+    def test_benchmark_of_exports_compares_starts_with_the_nfs_server_alone(self):
+        if lacks := base.missing():
+            self.skipTest(f'real storage needs {lacks}')
+        *_, last = self.run_script(BENCH / 'exports.py', '--tiny').splitlines()
+        values = {line['what']: line['value'] for line in json.loads(last)['lines']}
+        self.assertLess(
+            {
+                'one export more, with 42',
+                '42 healthy shares ensured',
+                'longest answer, with a restart of the service',
+                'NFS-Ganesha alone serves 42',
+                'all served after it died',
+                'all served after a reboot',
+            },
+            set(values),
+        )
+        self.assertTrue(all(value > 0 for value in values.values()), values)
+
     def test_benchmark_beside_a_peer_reports_our_own_figures_without_one(self):
         *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--beside', 'none').splitlines()
         (found,) = json.loads(last)
