@@ -147,7 +147,8 @@ class Writer(threading.Thread):
 def _product() -> Iterator[tuple[product.Product, Server]]:
     """Yield a product with a linux backend; remove it afterwards with all its processes."""
     port = free_port()
-    with contextlib.ExitStack() as last, tempfile.TemporaryDirectory(prefix='ml-exports-') as folder:
+    with contextlib.ExitStack() as last:
+        folder = last.enter_context(tempfile.TemporaryDirectory(prefix='ml-exports-'))
         made = last.enter_context(product.Product())
         last.callback(base.power_off, Path(folder), ('pool.img',))
         last.callback(base.power_off, made.state, ())
