@@ -101,7 +101,7 @@ class Detail(enum.Enum):
     NOT_ENSURED = ('921', 'The backend could not check the share. The share was not changed.')
     COPY_KEPT = (
         '930',
-        'A copy that the schedule need not keep any more cannot be deleted now; the next run tries again.',
+        'A copy that the schedule need not keep any more cannot be deleted now. The next run tries again.',
     )
     SHARE_NEARLY_FULL = ('940', 'The share is nearly full.')
     SHARE_GROWS = ('941', 'The share is extended automatically, before it is full.')

@@ -194,6 +194,7 @@ BY_KIND = {
         'refused': 1,
         'code': 'over_quota',
         'reason': 'no room',
+        'kept': 'a snapshot: It has the property schedule:hold',
     },
     'security_service.check': {**_CHECK, 'new_id': 'e', 'current_id': 'd'},
     'service.evacuate': {
