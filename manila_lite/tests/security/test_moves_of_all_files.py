@@ -97,7 +97,7 @@ class Refused(copying.MoveTest):
         self.assertEqual([], os.listdir(self.target), 'nothing was copied')
 
     def test_directories_that_are_nested_too_deeply(self):
-        tenant.nest(self.source, 1300)
+        tenant.nest(self.source, 2500)
         self.addCleanup(trees.remove, self.source / 'd')
         self.refuses('nested too deeply', 'd/d/d/')
 

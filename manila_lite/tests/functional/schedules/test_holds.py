@@ -45,7 +45,7 @@ class Holds(HoldsTest):
         self.assertEqual(1, len(self.snapshots(other)))  # the others go on
         [message] = self.told(made)
         self.assertIn(
-            'cannot be deleted now; the next run tries again. '
+            'cannot be deleted now. The next run tries again. '
             f'Snapshot {first["id"]}: It has the property {_HOLD}; it stays until that is removed.',
             message,
         )
