@@ -7,9 +7,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from oslo_utils import timeutils
-
 from manila_lite import errors
+from manila_lite.db.core import host_time
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import backend_machines as rows
 from manila_lite.db.queries import services
@@ -60,7 +59,7 @@ def _refuse_shared(
 
 def list_backends(conn: Connection) -> dict[str, Machines]:
     """Return the machines of each backend with failover, by the name of the backend."""
-    now = timeutils.utcnow()
+    now = host_time.now(conn)
     return {
         host: Machines.of(list(group), now)
         for host, group in itertools.groupby(rows.list_machines(conn), lambda row: str(row.backend_host))

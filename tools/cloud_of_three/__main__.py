@@ -44,9 +44,10 @@ def _add_kind(command):
     command.add_argument('--earlier', action='store_true')
 
 
-def _up(state, args):
+def _started(state, args):
+    """Start the cloud of the arguments; return it, or None if they do not fit the one that is there."""
     state.mkdir(0o711, exist_ok=True)
-    earlier = args.earlier and not (state / 'password').exists()
+    is_new = not (state / 'password').exists()
     with (state / 'lock').open('w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         cloud = clouds.Cloud(state, *filter(None, [args.database]))
@@ -55,10 +56,16 @@ def _up(state, args):
                 f'This cloud has the database {cloud.kind}; for another one: tools/cloud down, then up.',
                 file=sys.stderr,
             )
-            return 1
-        cloud.up(clouds.timed, earlier)
+            return None
+        if args.earlier and not is_new:
+            print('--earlier changes nothing: this cloud is there already.', file=sys.stderr)
+        cloud.up(clouds.timed, args.earlier and is_new)
     print('\n'.join(['It works.', *clouds.usage(cloud)]))
-    return 0
+    return cloud
+
+
+def _up(state, args):
+    return 0 if _started(state, args) else 1
 
 
 def _down(state, args):
@@ -95,15 +102,13 @@ def _on(state, args):
 
 
 def _rounds(state, args):
-    made = not state.exists()
-    if failed := _up(state, args):
-        return failed
+    is_ours = not state.exists()
+    if not (cloud := _started(state, args)):
+        return 1
     print(f'seed {args.seed}')
-    cloud = clouds.Cloud(state)
-    cloud.up()
     run = Rounds(cloud, args.seed)
     run.run(args.count, args.only)
-    if made and not run.found:
+    if is_ours and not run.found:
         _down(state, args)
     return 1 if run.found else 0
 

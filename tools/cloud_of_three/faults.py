@@ -13,7 +13,6 @@ import time
 import psutil
 
 from cloud_of_three import services
-from manila_lite.tests import waiting
 
 #: A table of nft that no packet from an address passes. It is the host's own, and is deleted as a whole.
 _TABLE = ('inet', 'cut')
@@ -182,10 +181,8 @@ def _rolling(cloud, chance):
     """Restart each program of the share service in turn, as an upgrade does."""
     for host in (*cloud.controllers, *cloud.storage):
         for name in services.Services.programs:
-            if main := host.program(name):
-                main.terminate()
-                waiting.until(lambda main=main: not main.is_running(), f'{name} of {host.name} ends')
-                cloud.up()
+            host.end(name)
+            cloud.up()
     yield 'a rolling restart'
 
 

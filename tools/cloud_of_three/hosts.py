@@ -243,6 +243,14 @@ class Host(failover_base.Host):
         if program := self.program(name):
             self.signal([program, *program.children(recursive=True)], signo)
 
+    def end(self, name):
+        """End a program in order, if it runs. It may stay a zombie: after a SIGSTOP, nsenter(1) does not go on."""
+        if program := self.program(name):
+            program.terminate()
+            waiting.until(
+                lambda: not self.program(name), lambda: f'{name} of {self.name} ends\n{self.tail(name)}'
+            )
+
     def tail(self, name):
         """Return the end of the output of a program."""
         file = self.own / name / 'out'

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import manila_lite
 from cloud_of_three.balancer import API_PORT
-from manila_lite.tests import waiting
 from manila_lite.tests.upgrade import release_before
 
 _ROOT = Path(manila_lite.__file__).parents[1]
@@ -112,9 +111,7 @@ class Services:
             self.manage('db', 'sync')
         for host, program in reversed(self._all()) if earlier else self._all():
             self._set(host, program, earlier)
-            if main := host.program(program):
-                main.terminate()
-                waiting.until(lambda main=main: not main.is_running(), f'{program} of {host.name} ends')
+            host.end(program)
             yield
 
     # Start ------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ BY_CODE = {
     'servers_in_use': 'Create another share network with this change, and new shares in it.',
     'share_server_in_use': 'Delete or move its shares first, or wait for the end of its migration.',
     'share_soft_deleted': 'Restore the share first.',
-    'share_resized': 'Show the share, and send the request again if it is still the right one.',
+    'share_resized': 'Show the share, and send the request again if the new size still fits it.',
     'share_expired': 'Create another share: this one is being deleted.',
     'subnet_without_network': 'Add a subnet with the ids of a network and of a subnet, or choose another share network.',
     'active_replica': 'Promote another replica first.',

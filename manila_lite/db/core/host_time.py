@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of this host, for what other processes act on: leases, and when work is due.
+"""The time of this host for leases and due times, by which other processes act.
 
-A clock that was set wrongly is believed only where the database's agrees with it. Else one jump would put work off by hours, or
-make the leases of all others seem to be over, until the next heartbeat compares the clocks.
+After a jump, the clock of the host is believed only if the database's agrees. Otherwise a wrong clock would put work off by
+hours, or would make the leases of all others look expired, until the next heartbeat compares the clocks.
 """
 
 import datetime
@@ -25,38 +25,34 @@ def _steady() -> float:
 
 
 class HostTime:
-    """A clock that goes on through jumps. Safe for threads.
+    """A clock that goes on through wrong jumps. Safe for threads.
 
-    ``wall``: the host's clock; ``steady``: seconds of one that is never set.
+    ``wall``: returns the seconds of the host's clock; ``steady``: those of a clock that is never set.
     """
 
-    def __init__(
-        self, wall: Callable[[], datetime.datetime] = timeutils.utcnow, steady: Callable[[], float] = _steady
-    ):
+    def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = _steady):
         self._wall, self._steady = wall, steady
-        self._seen = wall(), steady()
+        self._offset = wall() - steady()
 
-    def now(self, conn: Connection) -> datetime.datetime:
-        """Return the time. After a jump it is that of the host if the database agrees, else as if there had been none."""
-        wall, steady = self._wall(), self._steady()
-        seen_wall, seen_steady = self._seen
-        expected = seen_wall + datetime.timedelta(seconds=steady - seen_steady)
-        jump = (wall - expected).total_seconds()
+    def wrong_by(self, conn: Connection) -> float:
+        """Return the seconds by which the clock of this host jumped, if the database's clock does not agree; otherwise 0."""
+        wall = self._wall()
+        offset = wall - self._steady()
+        jump = offset - self._offset
         if abs(jump) > _JUMP:
-            if abs((wall - database_clock.time(conn)).total_seconds()) > _JUMP:
-                return expected
+            there = database_clock.time(conn).replace(tzinfo=datetime.UTC).timestamp()
+            if abs(wall - there) > _JUMP:
+                return jump
             LOG.warning(
                 'The clock of this host was set by %+.0f s, and agrees with that of the database', jump
             )
-        self._seen = wall, steady
-        return wall
+        self._offset = offset
+        return 0.0
 
 
 _OF_PROCESS = HostTime()
 
 
 def now(conn: Connection) -> datetime.datetime:
-    """Return the time in UTC, as ``HostTime.now``."""
-    if getattr(timeutils, '_override_time', None) is not None:  # the clock of a test
-        return timeutils.utcnow()
-    return _OF_PROCESS.now(conn)
+    """Return the time in UTC. After a jump with which the database disagrees, it goes on as if there had been none."""
+    return timeutils.utcnow() - datetime.timedelta(seconds=_OF_PROCESS.wrong_by(conn))

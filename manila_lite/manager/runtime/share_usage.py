@@ -107,7 +107,7 @@ def _measured(row: Any, usage: values.ShareUsage, now: Any) -> share_usage.Measu
 
 
 def _payload(row: Any, one: share_usage.Measured) -> dict[str, Any]:
-    """Return what billing reads, as Manila describes shares in notifications; ``used_size`` is in GiB."""
+    """Return the notification for billing: the share by the names of Manila, and its use; ``used_size`` is in GiB."""
     described = {
         name: value.isoformat() if isinstance(value, datetime.datetime) else value
         for name, value in row._mapping.items()

@@ -4,9 +4,9 @@
 import socket
 
 from oslo_log import log
-from oslo_utils import timeutils
 
 from manila_lite import context
+from manila_lite.db.core import host_time
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import backend_machines as rows
 from manila_lite.engine import process_names
@@ -55,7 +55,7 @@ class Standby:
         )
 
     def _read(self, conn: Connection) -> Machines:
-        return Machines.of(rows.list_machines(conn, self._host), timeutils.utcnow())
+        return Machines.of(rows.list_machines(conn, self._host), host_time.now(conn))
 
     def may_take(self, found: Machines) -> bool:
         """Say whether this machine may take the lease when it is free."""

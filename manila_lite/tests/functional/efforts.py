@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a database does for a statement: the rows that a server reads, or tens of the steps of SQLite's machine."""
+"""The effort of a database for a statement: the rows that a server reads, or the steps of SQLite's machine, in tens."""
 
 import contextlib
 import threading
@@ -24,7 +24,7 @@ def sent(engine, ask):
 
 
 def of(engine, text, values):
-    """Return what the database does for a SELECT."""
+    """Return the effort of the database for a SELECT."""
     with contextlib.closing(engine.raw_connection()) as conn, contextlib.closing(conn.cursor()) as cursor:
         try:
             return _COUNT[engine.dialect.name](conn.driver_connection, cursor, text, values)

@@ -70,7 +70,7 @@ class Cloud(process.Lite):
         return shares[0]
 
     def _hold(self):
-        """Have each share hold at its backend what its use says, those of the other project a half; wait for the reports."""
+        """Set the use of each share at its backend: by the table, 50 % in the other project. Wait for the reports."""
         percents = {size: percent for _, size, _, percent in _SHARES}
         for backend in ('fast', 'archive'):
             disk = store.Store(self.state / backend)

@@ -108,8 +108,8 @@ class Sessions:
             time.sleep(_PAUSE)
 
     def evict_host(self, name: str) -> None:
-        """End all sessions of clients that say to be on a host of this name, in one step. Who says so of itself, and is not,
-        ends its own sessions.
+        """End all sessions of clients that report this host name, in one step. A client that reports it falsely loses only its
+        own sessions.
         """
         for server in self._servers():
             self._cluster.metadata_server(server, 'client evict', filters=[f'{_WORDS}.hostname={name}'])

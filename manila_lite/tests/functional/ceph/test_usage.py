@@ -26,7 +26,7 @@ class Usage(base.CephTest):
     MORE = '[DEFAULT]\nshare_usage_interval = 1'
 
     def usage(self, share):
-        """Return what the call says, or None before the first measurement."""
+        """Return the document of the call, or None before the first measurement."""
         status, document = self.lite.call('GET', f'/share-usage/{share}')
         return document['share_usage'] if status == 200 else None
 
@@ -87,7 +87,7 @@ class Usage(base.CephTest):
 
 
 class Costs(testtools.TestCase):
-    """What a measurement asks of the cluster."""
+    """The number of requests that a measurement sends to the cluster."""
 
     TOGETHER = ceph.TOGETHER
     SHARES = 12

@@ -71,6 +71,12 @@ class SchedulesTest(base.ServiceTest):
         query = f'&share_id={share["id"]}' if share else ''
         return (caller or self.user).ok('GET', f'/snapshots/detail?sort_dir=asc{query}')['snapshots']
 
+    def left(self, share):
+        """Wait for the end of deletions. Return the last words of the names of the copies that a share still has."""
+        for snapshot in self.snapshots(share):
+            self.service.settled(snapshot['id'])
+        return [one['name'].removeprefix('scheduled-2026-01-01-') for one in self.snapshots(share)]
+
     def messages(self, schedule):
         return self.user.ok('GET', f'/messages?resource_id={schedule["id"]}')['messages']
 

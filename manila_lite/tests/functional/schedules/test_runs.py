@@ -117,12 +117,6 @@ class Retention(SchedulesTest):
         super().setUp()
         self.share = self.user.share()
 
-    def left(self):
-        """Return the names of the snapshots that stay, once deletions have ended."""
-        for snapshot in self.snapshots(self.share):
-            self.service.settled(snapshot['id'])
-        return [one['name'].removeprefix('scheduled-2026-01-01-') for one in self.snapshots(self.share)]
-
     def take(self, name):
         made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': self.share['id'], 'name': name}})
         return self.user.wait(f'/snapshots/{made["snapshot"]["id"]}', 'snapshot', 'available')
@@ -133,11 +127,11 @@ class Retention(SchedulesTest):
         for _ in range(4):
             self.run_once(made)
         self.run_once(other)
-        self.assertEqual(['0000', '0300', '0400', 'other-2026-01-01-0500'], self.left())
+        self.assertEqual(['0000', '0300', '0400', 'other-2026-01-01-0500'], self.left(self.share))
         # What a schedule made is its user's when the schedule is gone.
         self.user.ok('DELETE', f'/schedules/{made["id"]}')
         self.run_once(other)
-        self.assertEqual(['0000', '0300', '0400', 'other-2026-01-01-0600'], self.left())
+        self.assertEqual(['0000', '0300', '0400', 'other-2026-01-01-0600'], self.left(self.share))
 
     def test_the_last_good_one_stays_when_newer_ones_fail(self):
         made = self.schedule(keep={'last': 1})
@@ -147,10 +141,10 @@ class Retention(SchedulesTest):
             ended = self.run_once(made)
             self.assertEqual(good, ended['last_good_at'])
             self.assertIn('ended in error', ended['problem'])
-        self.assertEqual(['0100', '0300'], self.left())  # the good one, and the newest failure
+        self.assertEqual(['0100', '0300'], self.left(self.share))  # the good one, and the newest failure
         self.service.knob('alpha')
         self.assertIsNone(self.run_once(made)['failing_since'])
-        self.assertEqual(['0400'], self.left())
+        self.assertEqual(['0400'], self.left(self.share))
 
     def test_a_share_that_went_to_another_project_is_left_alone(self):
         made = self.schedule(keep={'last': 1})

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clock of a host is believed after a jump only where the database's agrees."""
 
-import datetime
+import time
 
 import sqlalchemy as sa
 import testtools
-from oslo_utils import timeutils
 
 from manila_lite.db.core.host_time import HostTime
 
-_HOUR = datetime.timedelta(hours=1)
+_HOUR = 3600.0
 
 
 class HostTimeTest(testtools.TestCase):
@@ -20,35 +19,38 @@ class HostTimeTest(testtools.TestCase):
         engine = sa.create_engine('sqlite://')
         self.addCleanup(engine.dispose)
         self.conn = self.enterContext(engine.connect())
-        self.right, self.wrong, self.passed = timeutils.utcnow(), datetime.timedelta(), 0.0
-        self.time = HostTime(wall=self.wall, steady=lambda: self.passed)
+        self.ahead = 0.0
+        self.clock = self.new()
 
-    def wall(self):
-        return self.right + datetime.timedelta(seconds=self.passed) + self.wrong
+    def new(self):
+        return HostTime(wall=lambda: time.time() + self.ahead)
+
+    def assert_wrong_by(self, seconds, clock=None):
+        self.assertAlmostEqual(seconds, (clock or self.clock).wrong_by(self.conn), delta=0.5)
 
     def test_clock_goes_on(self):
-        self.passed = 0.25
-        self.assertEqual(self.wall(), self.time.now(self.conn))
+        self.assert_wrong_by(0)
 
     def test_wrong_jumps_are_not_believed(self):
-        for wrong in (_HOUR, -_HOUR):
-            self.wrong, self.passed = wrong, self.passed + 0.25
-            self.assertEqual(self.wall() - wrong, self.time.now(self.conn))
+        for self.ahead in (_HOUR, -_HOUR, 2 * _HOUR):
+            self.assert_wrong_by(self.ahead)
+            self.assert_wrong_by(self.ahead)
 
     def test_clock_that_is_right_again_is_believed(self):
-        self.wrong, self.passed = _HOUR, 0.25
-        self.time.now(self.conn)
-        self.wrong = datetime.timedelta()
-        self.assertEqual(self.wall(), self.time.now(self.conn))
+        self.ahead = _HOUR
+        self.assert_wrong_by(_HOUR)
+        self.ahead = 0.0
+        self.assert_wrong_by(0)
 
     def test_jump_to_the_time_of_the_database_is_believed(self):
-        self.wrong = -_HOUR
-        started_wrong = HostTime(wall=self.wall, steady=lambda: self.passed)
-        self.assertEqual(self.wall(), started_wrong.now(self.conn))
-        self.wrong = datetime.timedelta()
-        self.assertEqual(self.wall(), started_wrong.now(self.conn))
+        self.ahead = -_HOUR
+        started_wrong = self.new()
+        self.assert_wrong_by(0, started_wrong)
+        self.ahead = 0.0
+        self.assert_wrong_by(0, started_wrong)
+        self.assert_wrong_by(0, started_wrong)
 
     def test_small_steps_are_followed(self):
         for _ in range(5):
-            self.wrong += datetime.timedelta(seconds=0.9)
-            self.assertEqual(self.wall(), self.time.now(self.conn))
+            self.ahead += 0.9
+            self.assertEqual(0, self.clock.wrong_by(self.conn))
