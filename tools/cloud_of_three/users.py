@@ -9,6 +9,7 @@ import threading
 
 from cloud_of_three.cloud import CLIENT_ADDRESS
 from manila_lite.tests import nfs4_owner, nfs_client, waiting
+from manila_lite.tests.security import nfs4
 
 _RULE = {'allow_access': {'access_type': 'ip', 'access_to': CLIENT_ADDRESS, 'access_level': 'rw'}}
 _FILE = 'data'
@@ -263,7 +264,9 @@ class Writer:
     def __init__(self, api, network):
         users = Shares(api, network)
         self._address, self._path = users.export(users.create('writer'))
-        self._writer = waiting.until(self._begin, 'the writer writes', pause=0.5, ignoring=(OSError,))
+        # The lock of a run that was killed lasts as long as its lease.
+        refusals = OSError, nfs4.Refused
+        self._writer = waiting.until(self._begin, 'the writer writes', pause=0.5, ignoring=refusals)
         self._seen = 0
 
     def _begin(self):
