@@ -186,6 +186,12 @@ class Service(fixtures.Fixture):
 
         waiting.until(known, f'backend {name} has reported a pool')
 
+    def scheduler_sees(self):
+        """Have the scheduler read the backends now: what it knows of them may be a second old."""
+        hosts = self.scheduler.hosts
+        with self.services.db.reader() as conn:
+            hosts.pools(conn, not_before=hosts.now())
+
     def knob(self, backend, *texts):
         """Set the knobs of the dummy backend, one a line, none of them used up by an earlier test."""
         knobs.Knobs(self.state / backend).turn(

@@ -14,14 +14,11 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection
 
 from manila_lite.db.core import database_clock
+from manila_lite.host.clock import boottime
 
 LOG = log.getLogger(__name__)
 #: Seconds: smaller jumps are believed, and differences from the database's clock that are no larger count as none.
 _JUMP = 1.0
-
-
-def _steady() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class HostTime:
@@ -30,7 +27,7 @@ class HostTime:
     ``wall``: returns the seconds of the host's clock; ``steady``: those of a clock that is never set.
     """
 
-    def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = _steady):
+    def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = boottime):
         self._wall, self._steady = wall, steady
         self._offset = wall() - steady()
 

@@ -140,6 +140,7 @@ class Chosen(base.ServiceTest):
 
     def service_is(self, verb):
         self.admin.ok('PUT', f'/services/{verb}', {'host': 'test@alpha', 'binary': 'manila-share'})
+        self.service.scheduler_sees()
 
     def host(self, share):
         return self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host']
@@ -163,6 +164,7 @@ class Chosen(base.ServiceTest):
     def test_49_6_a_backend_that_is_down_is_refused_with_the_reason(self):
         manager = self.service.managers['alpha']
         manager.stop()
+        self.service.scheduler_sees()
         self.addCleanup(self.service.wait_for_pool, 'alpha')
         self.addCleanup(self._start_again)
         share = self.admin.share(scheduler_hints=self.HINT, wait='error')
@@ -183,6 +185,7 @@ class ChosenForReplicas(Replicating):
         [there] = {'test@alpha', 'test@beta'} - {active}
         self.admin.ok('PUT', '/services/disable', {'host': there, 'binary': 'manila-share'})
         self.addCleanup(self.admin.ok, 'PUT', '/services/enable', {'host': there, 'binary': 'manila-share'})
+        self.service.scheduler_sees()
         made = self.admin.ok(
             'POST',
             '/share-replicas',

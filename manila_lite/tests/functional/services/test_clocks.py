@@ -62,14 +62,14 @@ class Beating(base.ServiceTest):
         self.addCleanup(self.beat, self.manager)
         self.addCleanup(self.beat, self.scheduler)
 
-    @staticmethod
-    def beat(service, seconds=0.0):
+    def beat(self, service, seconds=0.0):
         """Have the service send a heartbeat from a host whose clock is so many seconds ahead."""
         if seconds:
             with ahead(seconds):
                 service.worker.beat()
         else:
             service.worker.beat()
+        self.service.scheduler_sees()
 
     def why(self, share):
         """Return the message of a share that was not placed."""
