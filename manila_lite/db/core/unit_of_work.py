@@ -2,7 +2,6 @@
 """One transaction for several pieces of work that would each have their own. See ``Database.together``."""
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 
 from sqlalchemy.engine import Connection
@@ -15,14 +14,22 @@ class UnitOfWork:
 
     def __init__(self, begin: Callable[[], Connection]):
         self._begin = begin
-        self.begun = False
+        self._conn: Connection | None = None
 
-    @functools.cached_property
+    @property
+    def begun(self) -> bool:
+        """Whether the transaction has begun."""
+        return self._conn is not None
+
+    @property
     def connection(self) -> Connection:
-        """The connection of the transaction, which begins at the first access."""
-        conn = self._begin()
-        self.begun = True
-        return conn
+        """The connection of the transaction, which begins at the first access.
+
+        No ``cached_property``: in Python 3.11 that has one lock for all units, and to begin may take long.
+        """
+        if self._conn is None:
+            self._conn = self._begin()
+        return self._conn
 
     @contextlib.contextmanager
     def part(self) -> Iterator[Connection]:

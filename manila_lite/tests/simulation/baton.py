@@ -5,10 +5,14 @@ A point is a statement of the database, a reading of a clock, a lock, or a wait.
 each point. If no thread can go on, it jumps to the next time that a thread waits for.
 """
 
+import sys
 import threading
+import traceback
 
 #: Seconds that pass at a point.
 TICK = 0.001
+#: Seconds of the machine's clock in which some task comes to a point, if none waits for anything but the baton.
+STUCK = 60.0
 
 
 class Killed(BaseException):
@@ -19,11 +23,16 @@ class Stopped(Exception):
     """The history cannot go on."""
 
 
+class Stuck(Exception):
+    """A thread with the baton waits for something real, for ever: the process can live through no other history."""
+
+
 class Task:
     """One thread of one process."""
 
     def __init__(self, name, process):
         self.name = name
+        self.thread = None  # the number of its thread
         self.process = process
         self.condition = None  # the task goes on when this holds,
         self.until = None  # or at this time
@@ -67,6 +76,7 @@ class Baton:
         return task
 
     def _live(self, task, target):
+        task.thread = threading.get_ident()
         task.go.acquire()
         try:
             self._check(task)
@@ -132,8 +142,20 @@ class Baton:
         if following is not me:
             self.current = following
             following.go.release()
-            me.go.acquire()
+            self._receive(me)
         self._check(me)
+
+    def _receive(self, me):
+        """Wait for the baton. The first task sees to it that the others pass it on.
+
+        :raises Stuck: the one that has it does not, and does nothing else.
+        """
+        seen = None
+        while not me.go.acquire(timeout=STUCK if me is self.main else -1):
+            held, seen = seen, (self.current, self.now, self.steps)
+            if seen == held:
+                stack = traceback.format_stack(sys._current_frames().get(self.current.thread))
+                raise Stuck(f'{self.current.name} waits for what is not simulated:\n{"".join(stack)}')
 
     def _next(self, me):
         """Return the next task: one that must end, else the present one, probably, else any that can go on."""

@@ -10,7 +10,7 @@ import fixtures
 from manila_lite import context, engine
 from manila_lite.db.queries import operations as rows
 from manila_lite.tests.simulation import plans
-from manila_lite.tests.simulation.baton import Baton, Stopped
+from manila_lite.tests.simulation.baton import Baton, Stopped, Stuck
 from manila_lite.tests.simulation.deployment import Deployment
 from manila_lite.tests.simulation.faults import Faults
 from manila_lite.tests.simulation.model import Model
@@ -63,11 +63,18 @@ class History:
             fixtures.MonkeyPatch('uuid.uuid4', lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
             contextlib.suppress(Stopped),
         ):
-            self._live()
+            self._live_or_say()
         failure = self.baton.failure
         self.baton.end()
         self._deployment.use(None)
         return failure
+
+    def _live_or_say(self):
+        try:
+            self._live()
+        except Stuck as stuck:
+            stuck.add_note(self.again)
+            raise
 
     def _live(self):
         self.world.begin()

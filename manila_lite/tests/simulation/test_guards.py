@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Histories that show nothing are refused: with errors that no fault explains, or with hardly any work that succeeds."""
 
+import random
 import sqlite3
+import threading
 import types
 
+import fixtures
 import sqlalchemy
 import testtools
 
 from manila_lite import errors
 from manila_lite.db.queries import operations
-from manila_lite.tests.simulation import history, plans, strangers, tally, world
+from manila_lite.tests.simulation import baton, history, plans, strangers, tally, world
 
 
 class _Backend(plans.Backend):
@@ -54,6 +57,20 @@ class StrangersTest(testtools.TestCase):
 
 def _wrapped(error):
     return sqlalchemy.exc.OperationalError('SELECT 1', {}, error)
+
+
+class StuckTest(testtools.TestCase):
+    def test_a_thread_that_waits_for_something_real_is_named_and_not_waited_for(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.simulation.baton.STUCK', 0.2))
+        real = threading.Event()
+        self.addCleanup(real.set)
+        process = types.SimpleNamespace(dead=False, frozen=0.0)
+        one = baton.Baton(random.Random(1), 1000, 0.5)
+        one.begin(process)
+        one.spawn(process, 'share-1.work-2', real.wait)
+        stuck = self.assertRaises(baton.Stuck, one.sleep, 5)
+        self.assertIn('share-1.work-2 waits for what is not simulated', str(stuck))
+        self.assertIn('self._cond.wait(timeout)', str(stuck))
 
 
 class TallyTest(testtools.TestCase):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several transactions that are committed as one."""
 
+import threading
 from pathlib import Path
 
 import fixtures
@@ -11,6 +12,7 @@ from oslo_db.exception import DBDuplicateEntry
 
 from manila_lite.cmd import setup
 from manila_lite.db.core.engine import Database
+from manila_lite.db.core.unit_of_work import UnitOfWork
 
 TABLE = sa.Table('t', sa.MetaData(), sa.Column('number', sa.Integer, primary_key=True))
 
@@ -92,3 +94,26 @@ class TogetherTest(testtools.TestCase):
     def test_callback_outside_a_transaction_runs_at_once(self):
         self.db.afterwards(lambda: self.said.append('now'))
         self.assertEqual(['now'], self.said)
+
+    def test_unit_that_waits_for_its_transaction_holds_up_no_other(self):
+        waits, may_go = threading.Event(), threading.Event()
+        self.addCleanup(may_go.set)
+
+        def begin():
+            waits.set()
+            may_go.wait(60)
+            return 'the slow one'
+
+        slow = UnitOfWork(begin)
+        first = threading.Thread(target=lambda: slow.connection, daemon=True)
+        first.start()
+        self.assertTrue(waits.wait(60))
+        second = threading.Thread(
+            target=lambda: self.said.append(UnitOfWork(lambda: 'other').connection), daemon=True
+        )
+        second.start()
+        second.join(10)
+        self.assertEqual((['other'], False), (self.said, slow.begun))
+        may_go.set()
+        first.join(60)
+        self.assertEqual((True, 'the slow one'), (slow.begun, slow.connection))
