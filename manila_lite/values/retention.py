@@ -14,9 +14,9 @@ from manila_lite.values import schedule_times
 
 
 def _hour(local: datetime.datetime) -> datetime.datetime:
-    return local.replace(
-        minute=0, second=0, microsecond=0
-    )  # keeps which of the two it is, when an hour comes twice
+    """Return the first minute of the hour with the same offset: what of an hour comes twice is two, even if it is a half."""
+    minutes = (local.replace(minute=minute, second=0, microsecond=0) for minute in range(local.minute + 1))
+    return next(at for at in minutes if at.utcoffset() == local.utcoffset())
 
 
 def _day(local: datetime.datetime) -> datetime.datetime:

@@ -52,6 +52,21 @@ class Choice(testtools.TestCase):
         ]  # both 02:30 in Berlin
         self.assertEqual(2, len(retention.kept(times, {'hour': 2}, 'Europe/Berlin')))
 
+    def test_half_an_hour_that_comes_twice_counts_as_two(self):
+        # At 15:00 UTC clocks of Lord Howe Island go back from 02:00 to 01:30.
+        times = [datetime.datetime.fromisoformat(f'2030-04-06T{at}') for at in ('14:45', '15:15', '15:45')]
+        self.assertEqual({*times}, retention.kept(times, {'hour': 3}, 'Australia/Lord_Howe'))
+
+    def test_what_is_left_of_an_hour_when_clocks_go_forward_is_one(self):
+        # At 15:30 UTC they go forward from 02:00 to 02:30.
+        times = [
+            datetime.datetime.fromisoformat(f'2030-10-05T{at}')
+            for at in ('15:00', '15:15', '15:35', '15:55', '16:05')
+        ]
+        self.assertEqual(
+            {times[1], times[3], times[4]}, retention.kept(times, {'hour': 3}, 'Australia/Lord_Howe')
+        )
+
     def test_days_of_23_and_25_hours_are_days(self):
         # Clocks of Berlin change on 2026-03-29 and 2026-10-25: a copy of each hour, for five days around each.
         for first, kept in (
@@ -141,6 +156,17 @@ class Preview(testtools.TestCase):
             there = retention.kept({*there, at}, keep, zone)
             at = schedule_times.following(cron, zone, at)
         self.assertEqual(sorted(there, reverse=True), retention.standing(cron, zone, keep, end))
+
+    def test_an_hour_in_which_clocks_change_is_as_in_the_choice(self):
+        cron, zone, keep = '*/15 * * * *', 'Australia/Lord_Howe', {'hour': 5}
+        for begin in ('2030-04-06T12:00', '2030-10-05T12:00'):
+            at, times = datetime.datetime.fromisoformat(begin), []
+            while len(times) < 24:
+                at = schedule_times.following(cron, zone, at)
+                times.append(at)
+            kept = sorted(retention.kept(times, keep, zone), reverse=True)
+            now = at + datetime.timedelta(minutes=1)
+            self.assertEqual(kept, retention.standing(cron, zone, keep, now))
 
     def test_rare_times_end_it(self):
         found = retention.standing('0 0 29 2 *', 'UTC', {'year': retention.MOST}, _START)
