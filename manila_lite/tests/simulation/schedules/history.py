@@ -181,6 +181,7 @@ class SchedulesHistory(history.History):
         self.model.most()
         self.model.epoch -= datetime.timedelta(seconds=self._rng.uniform(1, _BACK))
         self._deployment.set_epoch(self.model.epoch)
+        self.world.went_back()
         self.baton.note(f'all clocks go back to {self.model.now()}')
 
     def _full(self):

@@ -61,7 +61,7 @@ class Process(world.Process):
     """A process with the work of its topic."""
 
     scheduler = None
-    look = None  # what its clock showed when it began to look for schedules, while it does
+    look = None  # the earliest time that its clock showed since it began to look for schedules, while it does
 
     def start(self):
         if self.topic == SCHEDULER:
@@ -155,12 +155,19 @@ class World(world.World):
         self.baton.note(f'clock goes back by {seconds:.0f} s: {process.name}')
         process.offset -= seconds
         process.offsets.append(process.offset)
+        self.went_back()
 
         def mend():
             self.baton.sleep(_STALL)
             process.offset = 0.0
 
         self.baton.spawn(self.outside, f'clock of {process.name}', mend)
+
+    def went_back(self):
+        """Note that clocks went back: a look that has begun may read them only now."""
+        for one in self.model.processes.values():
+            if one.look:
+                one.look = min(one.look, self.model.clock(one))
 
     def begin(self):
         for topic, host in ((SCHEDULER, ''), (SHARE, self.host)):
