@@ -135,5 +135,6 @@ def state_of(copy: schedules.Copy) -> State:
     machine = MAKERS[copy.resource_type].machine
     if copy.status == machine['create'].ok:
         return State.GOOD
-    failed = copy.status == machine['create'].fail and not copy.was_good
-    return State.FAILED if failed or copy.status == 'error_deleting' else State.BUSY
+    if copy.status == machine['create'].fail:
+        return State.DOUBTFUL if copy.was_good else State.FAILED
+    return State.FAILED if copy.status == 'error_deleting' else State.BUSY

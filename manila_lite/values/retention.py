@@ -53,9 +53,10 @@ MOST = 366
 
 
 class State(enum.Enum):
-    """What a copy is worth. One that is being made, deleted or restored is BUSY."""
+    """What a copy is worth. One that is being made, deleted or restored is BUSY; DOUBTFUL: it was good, and is in error."""
 
     GOOD = 'good'
+    DOUBTFUL = 'doubtful'
     FAILED = 'failed'
     BUSY = 'busy'
 
@@ -89,14 +90,19 @@ def kept(times: Iterable[datetime.datetime], keep: Mapping[str, int], zone: str)
 def expired(copies: Collection[Copy], keep: Mapping[str, int], zone: str) -> list[str]:
     """Return the ids of copies to delete, the oldest first. Busy ones are left alone.
 
-    Of copies that failed, the newest one is kept if no good one is newer.
+    Of copies that failed, the newest one is kept if no good one is newer. Doubtful ones take the place of no good one, and
+    stay as long as if they were good.
     """
     if not keep:
         return []
-    good = [copy.at for copy in copies if copy.state is State.GOOD]
-    failed = max((copy.at for copy in copies if copy.state is State.FAILED), default=None)
+    good, doubtful, all_failed = (
+        [copy.at for copy in copies if copy.state is state]
+        for state in (State.GOOD, State.DOUBTFUL, State.FAILED)
+    )
+    failed = max(all_failed, default=None)
     stay = {
         State.GOOD: kept(good, keep, zone),
+        State.DOUBTFUL: kept([*good, *doubtful], keep, zone),
         State.FAILED: {failed} if failed and all(failed > at for at in good) else set(),
     }
     gone = [copy for copy in copies if copy.state in stay and copy.at not in stay[copy.state]]

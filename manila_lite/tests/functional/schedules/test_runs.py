@@ -167,6 +167,62 @@ class Retention(SchedulesTest):
         self.assertEqual([], marked)
 
 
+class InError(SchedulesTest):
+    """Copies that an administrator sets to error."""
+
+    def setUp(self):
+        super().setUp()
+        self.share = self.user.share()
+
+    def set_to_error(self, snapshot):
+        self.admin.ok('POST', f'/snapshots/{snapshot["id"]}/action', {'reset_status': {'status': 'error'}})
+
+    def test_one_that_is_being_made_ends_the_run_is_told_once_and_goes_when_a_newer_one_is_good(self):
+        made = self.schedule(keep={'last': 1})
+        self.service.knob('alpha', 'create_snapshot:hang')
+        self.come(made, self.time())
+        self.look()
+        [hanging] = waiting.until(
+            lambda: [one for one in self.snapshots(self.share) if one['status'] == 'creating'],
+            'a copy is being made',
+        )
+        self.assertEqual('open', self.operations(made)[-1]['state'])
+        self.set_to_error(hanging)
+        waiting.until(lambda: self.show(made)['problem'], 'the run ends')
+        self.service.knob('alpha')
+        self.service.settled(made['id'])
+        self.assertIn(
+            f'Snapshot {hanging["id"]} of {self.share["id"]} ended in error', self.show(made)['problem']
+        )
+        [message] = self.messages(made)
+        self.assertIn('ended in error', message['user_message'])
+        self.assertEqual(['0100'], self.left(self.share))
+        self.assertIsNone(self.run_once(made)['problem'])
+        self.assertEqual(['0200'], self.left(self.share))
+        self.assertEqual(1, len(self.messages(made)))
+
+    def test_one_that_was_good_takes_no_place_and_stays_as_long_as_a_good_one(self):
+        made = self.schedule(keep={'last': 2})
+        for _ in range(2):
+            self.run_once(made)
+        self.set_to_error(self.snapshots(self.share)[1])
+        self.assertIsNone(self.run_once(made)['problem'])
+        self.assertEqual(['0100', '0200', '0300'], self.left(self.share))  # two that are good
+        self.assertIsNone(self.run_once(made)['problem'])
+        self.assertEqual(['0300', '0400'], self.left(self.share))
+        self.assertEqual([], self.messages(made))
+
+    def test_its_owner_may_delete_it(self):
+        made = self.schedule(keep={'last': 2})
+        self.run_once(made)
+        [copy] = self.snapshots(self.share)
+        self.set_to_error(copy)
+        self.user.ok('DELETE', f'/snapshots/{copy["id"]}')
+        self.assertEqual([], self.left(self.share))
+        self.assertIsNone(self.run_once(made)['problem'])
+        self.assertEqual(['0200'], self.left(self.share))
+
+
 class Refusals(SchedulesTest):
     def setUp(self):
         super().setUp()

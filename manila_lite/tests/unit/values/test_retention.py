@@ -15,8 +15,8 @@ _HOUR = datetime.timedelta(hours=1)
 
 
 def copies(text):
-    """Return copies, an hour apart and the oldest first: g is good, f failed, b busy. Their ids are their numbers."""
-    states = {'g': State.GOOD, 'f': State.FAILED, 'b': State.BUSY}
+    """Return copies, an hour apart and the oldest first: g is good, d doubtful, f failed, b busy. Ids are their numbers."""
+    states = {'g': State.GOOD, 'd': State.DOUBTFUL, 'f': State.FAILED, 'b': State.BUSY}
     return [Copy(str(number), _START + number * _HOUR, states[one]) for number, one in enumerate(text)]
 
 
@@ -131,10 +131,17 @@ class Deletion(testtools.TestCase):
         self.assertEqual('', self.expired('bbgb'))
         self.assertEqual('0', self.expired('gbgb'))
 
+    def test_doubtful_ones_stay_as_long_as_good_ones_and_take_the_place_of_none(self):
+        self.assertEqual('', self.expired('gd'))
+        self.assertEqual('01', self.expired('gdg'))
+        self.assertEqual('0', self.expired('dggd', last=3))
+        self.assertEqual('', self.expired('gdgg', last=4))
+        self.assertEqual('01', self.expired('gdgg', last=2))
+
     def test_the_last_good_one_is_never_deleted(self):
         rand = random.Random(1)
         for _ in range(2000):
-            text = ''.join(rand.choice('gfb') for _ in range(rand.randrange(12)))
+            text = ''.join(rand.choice('gdfb') for _ in range(rand.randrange(12)))
             keep = {rule: rand.randrange(1, 4) for rule in retention.RULES if rand.random() < 0.5}
             gone = {text[int(number)]: number for number in retention.expired(copies(text), keep, 'UTC')}
             last = text.rfind('g')
