@@ -14,6 +14,8 @@ from pathlib import Path
 _SECONDS = 120
 #: Words in smbclient's output that mean a failure.
 _FAILED = ('NT_STATUS_', 'failed')
+#: A line in the output of the command "du".
+_SPACE = re.compile(r'(\d+) blocks of size (\d+)\. (\d+) blocks available')
 
 
 def missing():
@@ -55,6 +57,12 @@ def call(netns, path, user, password, command, *, text=None):
             said = Path(folder, 'there').read_text()
             return True, said
     return done.returncode == 0 and not any(word in said for word in _FAILED), said
+
+
+def space(said):
+    """Return the size and the free bytes of the share, from the output of the command "du"."""
+    blocks, length, available = map(int, _SPACE.search(said).groups())
+    return blocks * length, available * length
 
 
 def ask(netns, path, user, password, command):

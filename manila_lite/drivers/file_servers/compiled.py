@@ -20,20 +20,25 @@ def can_be_made() -> bool:
 
 
 @functools.cache
-def version(source: Path, *more: str) -> str:
-    """Return a hash that changes with the library. ``more``: options of the compiler, and libraries behind this one."""
-    return hashlib.sha256(source.read_bytes() + repr((_OPTIONS, more)).encode()).hexdigest()[:12]
+def version(source: Path, *more: Path | str) -> str:
+    """Return a hash that changes with the library. ``more``: further sources, options of the compiler, and libraries behind
+    this one.
+    """
+    sources = [source, *(word for word in more if isinstance(word, Path))]
+    options = tuple(word for word in more if isinstance(word, str))
+    texts = b''.join(file.read_bytes() for file in sources)
+    return hashlib.sha256(texts + repr((_OPTIONS, options)).encode()).hexdigest()[:12]
 
 
 @functools.cache
-def _bytes(source: Path, *more: str) -> bytes:
+def _bytes(source: Path, *more: Path | str) -> bytes:
     with tempfile.TemporaryDirectory(prefix='manila_lite-guard-') as folder:
         made = Path(folder, 'made.so')
-        run(COMPILER, *_OPTIONS, str(source), *more, '-o', str(made))
+        run(COMPILER, *_OPTIONS, *map(str, (source, *more)), '-o', str(made))
         return made.read_bytes()
 
 
-def prepare(source: Path, *more: str) -> None:
+def prepare(source: Path, *more: Path | str) -> None:
     """Compile the library, for a later ``install``: a host that takes over has no time for that.
 
     :raises CommandFailed: it cannot be compiled.
@@ -41,7 +46,7 @@ def prepare(source: Path, *more: str) -> None:
     _bytes(source, *more)
 
 
-def install(library: Path, source: Path, *more: str) -> None:
+def install(library: Path, source: Path, *more: Path | str) -> None:
     """Make the library anew, with its folder: what was there before counts for nothing, since a server runs it as root.
 
     :raises CommandFailed: it cannot be compiled.

@@ -12,7 +12,7 @@ from manila_lite.drivers.interface import Backend, FailsOver, capabilities_of, r
 from manila_lite.drivers.linux import report
 from manila_lite.drivers.linux.options import is_in_domains
 from manila_lite.drivers.linux.parts import Parts
-from manila_lite.drivers.linux.protocols import active_directory, check, handle_guard, mount_table
+from manila_lite.drivers.linux.protocols import active_directory, check, handle_guard, preloaded
 from manila_lite.drivers.linux.protocols.protocol_servers import membership_of
 from manila_lite.host.commands import CommandFailed
 
@@ -120,7 +120,7 @@ class LinuxLifecycle(FailsOver):
             self.parts.keeper.stand_back()
             self.parts = Parts(self.backend)
             with contextlib.suppress(CommandFailed, OSError):  # a server that starts says why
-                for library in (handle_guard, connection_guard, mount_table):
+                for library in (handle_guard, connection_guard, preloaded):
                     library.prepare()
 
     def let_go(self) -> None:

@@ -7,7 +7,8 @@
  * whatever it names in the whole file system, and NFS-Ganesha 4.3 does not look at what came. So each call is looked at here.
  *
  * This library has the name of the one that it stands before (libfsalvfs.so), and needs it. NFS-Ganesha binds plug-ins deeply:
- * calls of the real one are looked up here before the C library, and nobody else's are touched. See guard.py, which builds it.
+ * calls of the real one are looked up here before the C library, and nobody else's are touched. See handle_guard.py, which builds
+ * it together with share_size.c.
  *
  * MANILA_LITE_GUARDED names the folder of the NFS server. Exports are mounted in its "exports"; the file "guarded" in it shows
  * that calls do come by here.
@@ -16,16 +17,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
 #include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -172,66 +170,4 @@ int name_to_handle_at(int directory, const char *path, struct file_handle *handl
     if (leaves(directory, path))
         return refuse(-1, EXDEV);
     return syscall(SYS_name_to_handle_at, directory, path, handle, mount, flags);
-}
-
-static unsigned long long counter(const char *folder, const char *name)
-{
-    char path[PATH_MAX], text[32] = "";
-    ssize_t length = -1;
-    int fd;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        length = read(fd, text, sizeof text - 1);
-        close(fd);
-    }
-    return length > 0 ? strtoull(text, NULL, 10) : 0;
-}
-
-/* Where the kernel counts what the subvolume holds. */
-static int counters(int fd, char *folder, size_t room)
-{
-    struct btrfs_ioctl_ino_lookup_args tree = {.objectid = BTRFS_FIRST_FREE_OBJECTID};
-    struct btrfs_ioctl_fs_info_args info = {0};
-    const unsigned char *id = info.fsid;
-
-    if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) || ioctl(fd, BTRFS_IOC_INO_LOOKUP, &tree))
-        return 0;
-    snprintf(folder, room, "/sys/fs/btrfs/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x/qgroups/0_%llu",
-             id[0], id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11], id[12], id[13], id[14],
-             id[15], (unsigned long long)tree.treeid);
-    return 1;
-}
-
-static void shrink_to(struct statvfs *found, unsigned long long size, unsigned long long used)
-{
-    unsigned long long blocks = size / found->f_frsize, left = size > used ? (size - used) / found->f_frsize : 0;
-
-    if (blocks < found->f_blocks)
-        found->f_blocks = blocks;
-    if (left < found->f_bfree)
-        found->f_bfree = left;
-    if (left < found->f_bavail)
-        found->f_bavail = left;
-}
-
-/* Clients see the size of the share that they mount, not that of the pool it is in. */
-int statvfs64(const char *restrict path, struct statvfs64 *restrict result)
-{
-    struct statvfs *found = (struct statvfs *)result;
-    char folder[160];
-    struct statfs type;
-    int fd;
-
-    if (statvfs(path, found))
-        return -1;
-    fd = is_export(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return 0;
-    if (!fstatfs(fd, &type) && type.f_type == BTRFS_SUPER_MAGIC && found->f_frsize && counters(fd, folder, sizeof folder) &&
-        counter(folder, "limit_flags") & BTRFS_QGROUP_LIMIT_MAX_RFER)
-        shrink_to(found, counter(folder, "max_referenced"), counter(folder, "referenced"));
-    close(fd);
-    return 0;
 }

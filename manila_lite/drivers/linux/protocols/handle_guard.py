@@ -10,13 +10,15 @@ import functools
 from pathlib import Path
 
 from manila_lite.drivers.file_servers import compiled
+from manila_lite.drivers.linux.protocols import preloaded
 from manila_lite.host.commands import CommandFailed
 
 #: File name of NFS-Ganesha's plug-in for local file systems, and therefore of the guard.
 LIBRARY = 'libfsalvfs.so'
 
 _SOURCE = Path(__file__).with_suffix('.c')
-_OPTIONS = ('-Wl,--no-as-needed', '-Wl,--allow-shlib-undefined')
+#: Calls of a plug-in do not come by a preloaded library, so the guard has its own share_size.c.
+_MORE = (preloaded.SHARE_SIZE, '-Wl,--no-as-needed', '-Wl,--allow-shlib-undefined')
 
 
 def plugin() -> Path | None:
@@ -27,13 +29,13 @@ def plugin() -> Path | None:
 @functools.cache
 def version() -> str:
     """Return a hash that changes with the guard."""
-    return compiled.version(_SOURCE, *_OPTIONS, str(plugin()))
+    return compiled.version(_SOURCE, *_MORE, str(plugin()))
 
 
 def prepare() -> None:
     """See ``compiled.prepare``."""
     if behind := plugin():
-        compiled.prepare(_SOURCE, *_OPTIONS, str(behind))
+        compiled.prepare(_SOURCE, *_MORE, str(behind))
 
 
 class HandleGuard:
@@ -59,7 +61,7 @@ class HandleGuard:
         self._shown.unlink(missing_ok=True)
         if (behind := plugin()) is None:
             raise CommandFailed(f'{LIBRARY} of NFS-Ganesha is not installed: apt-get install nfs-ganesha-vfs')
-        compiled.install(self.folder / LIBRARY, _SOURCE, *_OPTIONS, str(behind))
+        compiled.install(self.folder / LIBRARY, _SOURCE, *_MORE, str(behind))
 
     @property
     def works(self) -> bool:

@@ -24,6 +24,7 @@ from manila_lite.drivers.file_servers.ganesha_clients import Block
 from manila_lite.drivers.file_servers.ganesha_exports import Mirror
 from manila_lite.drivers.linux.protocols import membership, samba_config, samba_users
 from manila_lite.drivers.linux.protocols.domain_users import DomainUsers
+from manila_lite.drivers.linux.protocols.preloaded import SHARE_SIZE, Preloaded
 from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
 from manila_lite.drivers.linux.protocols.winbind import Winbind
 from manila_lite.host import programs
@@ -72,6 +73,7 @@ class Samba(FileServer):
         self._membership = membership.Membership(state_dir, netns)
         self._winbind = Winbind(state_dir, self._membership)
         self._guard = ConnectionGuard(state_dir, per_address)
+        self._share_size = Preloaded(state_dir, SHARE_SIZE)
         self._server = Daemon(state_dir / 'smbd.json')
         self._has_users = bool(users)
         self._users = samba_users.Users(users, state_dir / 'private')
@@ -150,7 +152,8 @@ class Samba(FileServer):
             self._users.copy()
         self._shares.write()
         self._shares.note()
-        self._guard.install()
+        for library in (self._guard, self._share_size):
+            library.install()
         if self._member:
             self._winbind.start(self._start_key)
         self._server.start(
@@ -161,7 +164,8 @@ class Samba(FileServer):
     def _env(self) -> dict[str, str]:
         users = self._winbind.env if self._member else samba_users.wrapped(self._state_dir / 'private')
         guard = self._guard.env
-        return {**users, **guard, 'LD_PRELOAD': f'{users["LD_PRELOAD"]}:{guard["LD_PRELOAD"]}'}
+        preloaded = f'{users["LD_PRELOAD"]}:{guard["LD_PRELOAD"]}:{self._share_size.library}'
+        return {**users, **guard, 'LD_PRELOAD': preloaded}
 
     def _stop(self) -> None:
         self._server.stop()

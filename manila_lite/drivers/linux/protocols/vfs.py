@@ -6,7 +6,7 @@ from pathlib import Path
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.drivers.linux.protocols.handle_guard import HandleGuard
-from manila_lite.drivers.linux.protocols.mount_table import MountTable
+from manila_lite.drivers.linux.protocols.preloaded import MOUNT_TABLE, Preloaded
 
 
 class Vfs(Fsal):
@@ -22,7 +22,7 @@ class Vfs(Fsal):
         self._connections = ConnectionGuard(state_dir, per_address)
         #: The folder of the guard, which has the name of the plug-in.
         self.plugins = self._guard.folder
-        self._table = MountTable(state_dir)
+        self._table = Preloaded(state_dir, MOUNT_TABLE)
         preloaded = f'{self._connections.env["LD_PRELOAD"]}:{self._table.library}'
         self.env = {**self._guard.env, **self._connections.env, 'LD_PRELOAD': preloaded}
         # A comment, so that a server with another limit is another server.

@@ -4,6 +4,8 @@
 import dataclasses
 from pathlib import Path
 
+from oslo_utils import units
+
 from manila_lite import errors, values
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.protocols import user_list
@@ -353,6 +355,11 @@ class Asked(api_base.ApiTest):
         worked, said = smb_client.call(space, path, 'alice', 'open-sesame', 'put local f', text='hello')
         self.assertTrue(worked, said)
         self.assertEqual((True, 'hello'), smb_client.call(space, path, 'alice', 'open-sesame', 'get f there'))
+        status, answer = self.lite.call('POST', f'/shares/{share}/action', {'extend': {'new_size': 2}})
+        self.assertEqual(202, status, answer)
+        self.lite.wait(f'/shares/{share}', 'share', 'available')
+        worked, said = smb_client.call(space, path, 'alice', 'open-sesame', 'du')
+        self.assertEqual((True, 2 * units.Gi), (worked, smb_client.space(said)[0]))
         self.assertNotIn('open-sesame', self.lite.tail())
         self.remove(network, share, servers=(server,))
         self.assertEqual([], processes(self.machine.state))

@@ -7,7 +7,9 @@ import re
 import subprocess
 
 import fixtures
+from oslo_utils import units
 
+from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.protocols import user_list
 from manila_lite.tests import process, waiting
 from manila_lite.tests.functional.linux import base, test_host_assisted
@@ -95,7 +97,17 @@ class KernelCifs(test_host_assisted.Cifs):
                 file.truncate(8 << 20)
             (place / 'same').write_text('before')
             os.setxattr(place / 'same', 'user.colour', b'blue')
+            os.sync()
+            self.df_is_of_share(share, place)
         self.assertEqual((True, ''), self.smb(share, 'setmode same +hs'))
+
+    def df_is_of_share(self, share, place):
+        """Check the size and the use that a client sees: the size of the share, and the one file that is large."""
+        btrfs.sync(self.place('alpha', share))
+        found = os.statvfs(place)
+        self.assertEqual(units.Gi, found.f_blocks * found.f_frsize)
+        used = (found.f_blocks - found.f_bfree) * found.f_frsize
+        self.assertLess(abs(used - 4 * units.Mi), units.Mi)
 
     @contextlib.contextmanager
     def mounted(self, share):
