@@ -13,6 +13,7 @@ from oslo_db.exception import DBDuplicateEntry
 from manila_lite.cmd import setup
 from manila_lite.db.core.engine import Database
 from manila_lite.db.core.unit_of_work import UnitOfWork
+from manila_lite.tests import waiting
 
 TABLE = sa.Table('t', sa.MetaData(), sa.Column('number', sa.Integer, primary_key=True))
 
@@ -101,19 +102,19 @@ class TogetherTest(testtools.TestCase):
 
         def begin():
             waits.set()
-            may_go.wait(60)
+            may_go.wait()
             return 'the slow one'
 
         slow = UnitOfWork(begin)
         first = threading.Thread(target=lambda: slow.connection, daemon=True)
         first.start()
-        self.assertTrue(waits.wait(60))
+        self.assertTrue(waits.wait(waiting.LIMIT))
         second = threading.Thread(
             target=lambda: self.said.append(UnitOfWork(lambda: 'other').connection), daemon=True
         )
         second.start()
-        second.join(10)
+        waiting.until(lambda: self.said, 'another unit begins')
         self.assertEqual((['other'], False), (self.said, slow.begun))
         may_go.set()
-        first.join(60)
+        first.join(waiting.LIMIT)
         self.assertEqual((True, 'the slow one'), (slow.begun, slow.connection))
