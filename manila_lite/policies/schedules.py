@@ -24,7 +24,13 @@ RULES = [
         'POST /schedules',
     ),
     rule('schedule:get', READER, 'Show a schedule.', f'GET {_ONE}'),
-    rule('schedule:get_all', READER, 'List schedules.', 'GET /schedules'),
+    rule(
+        'schedule:get_all',
+        READER,
+        'List schedules, and what they made of a share.',
+        'GET /schedules',
+        'GET /shares/{share_id}/schedule-copies',
+    ),
     rule(
         'schedule:list_all_projects',
         ADMIN,

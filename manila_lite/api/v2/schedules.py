@@ -64,6 +64,17 @@ SCHEDULE = View(
     ),
     'schedules',
 )
+#: What a schedule made, and deletes when it is not to be kept: whatever its name and its description say.
+COPY = View(
+    'schedule_copy',
+    'schedule_copies',
+    (
+        Field('id', shapes.ID),
+        Field('resource_type', {'type': 'string', 'enum': list(schedules.COPIES)}),
+        Field('schedule_id', shapes.ID),
+        Field('run_at', shapes.TIME),
+    ),
+)
 PREVIEW = View('preview', 'previews', (Field('times', _TIMES), Field('kept', _TIMES)))
 
 _ZONE = Field(
@@ -150,6 +161,19 @@ CALLS = [
         'schedule:update',
         One(SCHEDULE),
         body=Body('schedule', (Field('cron', _CRON, parse=schedule_times.check_cron), *CHANGE), strict=True),
+    ),
+    Call(
+        'GET',
+        '/shares/{share_id}/schedule-copies',
+        read(
+            'List the snapshots and backups of a share that schedules made, the oldest first.',
+            schedules.list_copies_of,
+            CTX,
+            path('share_id'),
+            name='copies',
+        ),
+        'schedule:get_all',
+        Many(COPY),
     ),
     Call(
         'DELETE',

@@ -13,6 +13,7 @@ from manila_lite import context, states
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
 from manila_lite.db.core.rows import get_row
+from manila_lite.db.queries import shares
 
 _schedules = models.schedules
 _copies = models.schedule_copies
@@ -180,6 +181,7 @@ class Copy(NamedTuple):
     """What a schedule made. Without a status it is gone."""
 
     id: str
+    schedule_id: str
     resource_type: str
     source_id: str
     run_at: datetime.datetime
@@ -195,21 +197,43 @@ def add_copy(conn: Connection, **values: Any) -> None:
 
 def list_copies(conn: Connection, schedule_id: str, run_at: datetime.datetime | None = None) -> list[Copy]:
     """Return what the schedule made, or what one of its runs made, the oldest first."""
+    query = _select_copies().where(_copies.c.schedule_id == schedule_id)
+    if run_at is not None:
+        query = query.where(_copies.c.run_at == run_at)
+    return [Copy(*row) for row in conn.execute(query)]
+
+
+def list_copies_of(conn: Connection, ctx: context.RequestContext, share_id: str) -> list[Copy]:
+    """Return what schedules made of a share of the caller's project (of any, for an administrator), the oldest first.
+
+    What went to another project with the share is no schedule's any more.
+    """
+    share = shares.get(conn, ctx, share_id, own=True)
+    query = (
+        _select_copies()
+        .join(_schedules, _schedules.c.id == _copies.c.schedule_id)
+        .where(
+            _copies.c.source_id == share.id, sa.or_(_schedules.c.all_projects, _of_project(share.project_id))
+        )
+    )
+    return [copy for copy in (Copy(*row) for row in conn.execute(query)) if copy.status is not None]
+
+
+def _select_copies() -> sa.Select[Any]:
     tables = list(COPIES.values())
     query = sa.select(
         _copies.c.resource_id,
+        _copies.c.schedule_id,
         _copies.c.resource_type,
         _copies.c.source_id,
         _copies.c.run_at,
         _copies.c.was_good,
         sa.func.coalesce(*(table.c.status for table in tables)),
         sa.func.coalesce(*(table.c.project_id for table in tables)),
-    ).where(_copies.c.schedule_id == schedule_id)
+    )
     for table in tables:
         query = query.outerjoin(table, table.c.id == _copies.c.resource_id)
-    if run_at is not None:
-        query = query.where(_copies.c.run_at == run_at)
-    return [Copy(*row) for row in conn.execute(query.order_by(_copies.c.run_at, _copies.c.resource_id))]
+    return query.order_by(_copies.c.run_at, _copies.c.resource_id)
 
 
 def is_held(conn: Connection, snapshot_id: str) -> bool:

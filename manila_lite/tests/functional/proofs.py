@@ -29,6 +29,7 @@ NAMED = (
     ('POST /findings/mend', 'commands/test_findings.py'),
     ('DELETE /share-servers/{share_server_id}', 'share_servers/test_share_servers.py'),
     ('GET /shares/{share_id}/migration-progress', 'migrations/test_share_migration.py'),
+    ('GET /shares/{share_id}/schedule-copies', 'schedules/test_runs.py'),
     (
         'POST /share-networks/{share_network_id}/action add_security_service_check',
         'networks/test_security_services_in_use.py',

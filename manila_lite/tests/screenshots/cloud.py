@@ -127,22 +127,27 @@ class Cloud(process.Lite):
         self.wait(f'/share-backups/{backup}', 'share_backup', 'available')
         self._date('share_backups', backup, now - datetime.timedelta(days=9))
         for name, days in sorted(_SNAPSHOTS.items(), key=lambda pair: -pair[1]):
-            self._snapshot(shares[0], name, '', now - datetime.timedelta(days=days))
+            self._snapshot(shares[0], name, now - datetime.timedelta(days=days))
         for days in _NIGHTS:
             at = now.replace(hour=2, minute=0, second=5) - datetime.timedelta(days=days + (now.hour < 2))
-            text = f'Made by schedule {made[0]["id"]}.'
-            self._snapshot(shares[0], f'scheduled-{at:%Y-%m-%d}-0300', text, at)
+            copy = self._snapshot(shares[0], f'scheduled-{at:%Y-%m-%d}-0300', at)
+            self._write('INSERT INTO schedule_copies (resource_id, schedule_id, resource_type, source_id, run_at, was_good) '
+                        "VALUES (?, ?, 'snapshot', ?, ?, 1)", copy, made[0]['id'], shares[0], str(at))  # fmt: skip
 
-    def _snapshot(self, share_id, name, text, at):
-        body = {'snapshot': {'share_id': share_id, 'name': name, 'description': text}}
+    def _snapshot(self, share_id, name, at):
+        body = {'snapshot': {'share_id': share_id, 'name': name}}
         made = self.ok('POST', '/snapshots', body)['snapshot']['id']
         self.wait(f'/snapshots/{made}', 'snapshot', 'available')
         self._date('snapshots', made, at)
+        return made
 
     def _date(self, table, resource_id, at):
+        self._write(f'UPDATE {table} SET created_at = ? WHERE id = ?', str(at), resource_id)
+
+    def _write(self, statement, *values):
         database = self.state / 'manila_lite.sqlite'
         with contextlib.closing(sqlite3.connect(database, timeout=waiting.LIMIT)) as rows, rows:
-            rows.execute(f'UPDATE {table} SET created_at = ? WHERE id = ?', (str(at), resource_id))
+            rows.execute(statement, values)
 
     def _another_project(self):
         token = f'ben:genome:{ROLES}:{hush.MARK}token'

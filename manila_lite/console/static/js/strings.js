@@ -154,7 +154,7 @@ export const S = {
     revertText: 'All changes since then are lost.', revertNone: 'Shares of this type cannot be reverted to a snapshot.',
     revertLatest: 'Revert: only to the latest', revertWait: 'Revert: when share and snapshot are available',
     restoreWait: 'Restore: when share and backup are available', line: 'Snapshots and backups, the newest first', now: 'Now', backup: 'Backup',
-    byHand: 'By hand:', bySchedule: 'By the schedule', byGone: 'By a schedule that was deleted:', kept: 'kept', keeps: (text) => `(keeps ${text})`,
+    bySchedule: 'By the schedule', byAny: 'By a schedule', byNone: 'No schedule deletes it:', kept: 'kept', keeps: (text) => `(keeps ${text})`,
     all: (count) => `Show all ${count}`,
     unsupported: 'Shares of this type have no snapshots.',
     createFrom: 'New share from it', name: 'Name', description: 'Description',

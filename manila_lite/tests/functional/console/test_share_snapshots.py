@@ -38,6 +38,25 @@ class LineTest(base.ConsoleTest):
     def point(self, name):
         return f"{_LINE}/li[.//bdi[.='{name}']]"
 
+    def test_who_made_a_point_is_not_what_its_description_says(self):
+        share_id = self.make('/shares', 'share', name='labelled', size=1, share_proto='NFS')
+        body = {'name': 'hourly', 'cron': '0 * * * *', 'share_ids': [share_id], 'keep': {'hour': 2}}
+        schedule = self.lite.ok('POST', '/schedules', {'schedule': body})['schedule']
+        made = self.run_now(schedule)
+        [copy] = self.lite.ok('GET', f'/snapshots?share_id={share_id}')['snapshots']
+        self.assertEqual(made, copy['name'])
+        own = {'name': 'of the audit', 'description': 'Taken by me.'}
+        self.lite.ok('PUT', f'/snapshots/{copy["id"]}', {'snapshot': own})
+        text = f'Made by schedule {schedule["id"]}.'
+        self.make(
+            '/snapshots', 'snapshot', share_id=share_id, name='scheduled-2026-01-01-0000', description=text
+        )
+        self.open(f'share/{share_id}', 'labelled')
+        self.assertIn('No schedule deletes it: kept', self.see(self.point('scheduled-2026-01-01-0000')).text)
+        self.assertIn('By the schedule hourly (keeps 2 hourly)', self.see(self.point('of the audit')).text)
+        self.assertEqual(1, len(self.all(f"{_LINE}/li[contains(@class, 'scheduled')]")))
+        self.assert_quiet()
+
     def test_points_say_who_made_them_and_lead_back(self):
         from selenium.webdriver.common.keys import Keys
 
@@ -58,7 +77,7 @@ class LineTest(base.ConsoleTest):
         self.assertEqual(['Now', made, 'monday', 'vault'], shown)
         self.assertIn('By the schedule nightly (keeps 7 daily)', self.see(self.point(made)).text)
         for name in ('monday', 'vault'):
-            self.assertIn('By hand: kept', self.see(self.point(name)).text)
+            self.assertIn('No schedule deletes it: kept', self.see(self.point(name)).text)
         self.assertIn('Revert: only to the latest', self.see(self.point('monday')).text)
         self.see(f"{self.point('vault')}//button[.='Restore']")
         self.assertEqual([], self.all("//button[@aria-label='Revert: monday']"))
@@ -70,8 +89,7 @@ class LineTest(base.ConsoleTest):
         self.lite.ok('POST', f'/shares/{share_id}/action', {'extend': {'new_size': 2}})
         self.see("//dd[normalize-space()='2 GiB']")
         self.until(
-            lambda: 'By a schedule that was deleted: kept' in self.see(self.point(made)).text,
-            lambda: self.text,
+            lambda: 'No schedule deletes it: kept' in self.see(self.point(made)).text, lambda: self.text
         )
         self.reach(f'Revert: {made}')
         self.keys(Keys.ENTER)

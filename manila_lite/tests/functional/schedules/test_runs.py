@@ -112,6 +112,60 @@ class Copies(SchedulesTest):
         self.assertEqual([], self.snapshots(one))
 
 
+class Made(SchedulesTest):
+    """What schedules made of a share is recorded, and shown to those who may see the share."""
+
+    def setUp(self):
+        super().setUp()
+        self.share = self.user.share()
+
+    def copies(self, caller=None, share=None):
+        share = share or self.share
+        return (caller or self.user).ok('GET', f'/shares/{share["id"]}/schedule-copies')['schedule_copies']
+
+    def test_each_copy_names_its_schedule_and_nothing_else_is_listed(self):
+        one, two = (self.schedule(share_ids=[self.share['id']], name_prefix=name) for name in ('one', 'two'))
+        text = f'Made by schedule {one["id"]}.'
+        body = {'share_id': self.share['id'], 'name': 'one-2026-01-01-0000', 'description': text}
+        own = self.user.ok('POST', '/snapshots', {'snapshot': body})['snapshot']
+        self.user.wait(f'/snapshots/{own["id"]}', 'snapshot', 'available')
+        for made in (one, two):
+            self.run_once(made)
+        _, first, second = self.snapshots(self.share)
+        self.assertEqual(
+            [
+                ('snapshot', first['id'], one['id'], '2026-01-01T01:00:00.000000'),
+                ('snapshot', second['id'], two['id'], '2026-01-01T02:00:00.000000'),
+            ],
+            [
+                (copy['resource_type'], copy['id'], copy['schedule_id'], copy['run_at'])
+                for copy in self.copies()
+            ],
+        )
+        self.assertEqual([], self.copies(share=self.user.share()))
+        self.user.ok('DELETE', f'/snapshots/{first["id"]}')
+        self.service.settled(first['id'])
+        self.assertEqual([second['id']], [copy['id'] for copy in self.copies()])
+        self.user.ok('DELETE', f'/schedules/{two["id"]}')
+        self.assertEqual([], self.copies())
+
+    def test_they_are_of_the_project_of_the_share(self):
+        made = self.schedule(share_ids=[self.share['id']])
+        self.run_once(made)
+        path = f'/shares/{self.share["id"]}/schedule-copies'
+        self.assertEqual(404, self.caller('other').call('GET', path)[0])
+        self.admin.ok('PUT', f'/shares/{self.share["id"]}', {'share': {'is_public': True}})
+        self.assertEqual(403, self.caller('other').call('GET', path)[0])
+        self.assertEqual(1, len(self.copies(self.admin)))
+
+    def test_those_of_a_schedule_of_all_projects_are_shown(self):
+        made = self.schedule(self.admin, all_projects=True, share_ids=[self.share['id']])
+        self.come(made, self.time())
+        self.look()
+        self.service.settled(made['id'])
+        self.assertEqual([made['id']], [copy['schedule_id'] for copy in self.copies()])
+
+
 class Retention(SchedulesTest):
     def setUp(self):
         super().setUp()
@@ -149,12 +203,15 @@ class Retention(SchedulesTest):
     def test_a_share_that_went_to_another_project_is_left_alone(self):
         made = self.schedule(keep={'last': 1})
         self.run_once(made)
+        listed = f'/shares/{self.share["id"]}/schedule-copies'
+        self.assertEqual(1, len(self.user.ok('GET', listed)['schedule_copies']))
         with self.service.services.db.writer() as conn:
             for table, column in (
                 (models.shares, models.shares.c.id),
                 (models.snapshots, models.snapshots.c.share_id),
             ):
                 conn.execute(table.update().where(column == self.share['id']).values(project_id='elsewhere'))
+        self.assertEqual([], self.caller('elsewhere').ok('GET', listed)['schedule_copies'])
         self.run_once(made)
         [left] = self.snapshots(self.share, self.caller('elsewhere'))
         self.assertEqual('available', left['status'])

@@ -12,14 +12,11 @@ import {restoration} from './backups.js';
 import {keptBy} from './schedules.js';
 import {WHAT, canErase, pathOf} from './snapshots.js';
 import {link} from '../router.js';
-import {may, session} from '../session.js';
+import {may} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.snapshots;
 const FEW = 40;
-// What every copy of a schedule has as its description.
-const MADE = /^Made by schedule ([0-9a-f-]{36})\.$/;
-const madeBy = ({description}) => MADE.exec(description ?? '')?.[1];
 
 function Take({share, onClose}) {
   const {values, field} = useFields({name: '', description: ''});
@@ -29,33 +26,34 @@ function Take({share, onClose}) {
     <${Area} label=${T.description} ...${field('description')} maxlength="255" /><//>`;
 }
 
-// The newest points first, and the schedules that made some; null for one that is gone or that the user may not see.
+// The newest points first, with the id of the schedule that made each, and these schedules; null for what the user may not see.
+// Only the API knows what a schedule made: anybody may write names and descriptions.
 async function load(id) {
   const query = {share_id: id, all_tenants: 1};
-  const [snapshots, backups] = await Promise.all([list('snapshots/detail', 'snapshots', query),
-    unlessForbidden(list('share-backups/detail', 'share_backups', query), [])]);
-  const points = [...snapshots, ...backups.map((row) => ({...row, isBackup: true}))].sort((one, other) => parse(other.created_at) - parse(one.created_at));
-  const ids = [...new Set(points.map(madeBy).filter(Boolean))];
+  const [snapshots, backups, copies] = await Promise.all([list('snapshots/detail', 'snapshots', query),
+    unlessForbidden(list('share-backups/detail', 'share_backups', query), []),
+    unlessForbidden(get(`shares/${quoted(id)}/schedule-copies`).then((found) => found.schedule_copies), null)]);
+  const makers = new Map((copies ?? []).map((copy) => [copy.id, copy.schedule_id]));
+  const points = [...snapshots, ...backups.map((row) => ({...row, isBackup: true}))].map((row) => ({...row, schedule: makers.get(row.id)}))
+    .sort((one, other) => parse(other.created_at) - parse(one.created_at));
+  const ids = [...new Set(makers.values())];
   const schedules = await Promise.all(ids.map((one) => get(`schedules/${quoted(one)}`).then(({schedule}) => [one, schedule], () => [one, null])));
-  return {points, schedules: new Map(schedules)};
+  return {points, schedules: copies && new Map(schedules)};
 }
 
 // The snapshot that a share can be reverted to: the newest that was not a failure.
 const latestOf = (points) => points.find(({isBackup, status}) => !isBackup && !['error', 'manage_error'].includes(status))?.id;
 
-// Who made it, and whether it stays. Only an administrator sees all schedules, and so knows that one is gone.
+// Who made it, and whether it stays: nothing is recorded of a schedule that is gone, and nothing deletes its copies.
 function Maker({point, schedules}) {
-  const id = madeBy(point);
-  if (!id) return html`${T.byHand} <strong>${T.kept}</strong>`;
-  const schedule = schedules.get(id);
-  if (schedule) {
-    return html`${T.bySchedule} <a href=${link('schedules')}><${Name} row=${schedule} /></a>${' '}
-      ${keptBy(schedule) ? T.keeps(keptBy(schedule)) : html`<strong>${T.kept}</strong>`}`;
-  }
-  return session.value.user.administrator ? html`${T.byGone} <strong>${T.kept}</strong>` : T.bySchedule;
+  if (!schedules) return null;
+  if (!point.schedule) return html`${T.byNone} <strong>${T.kept}</strong>`;
+  const schedule = schedules.get(point.schedule);
+  return schedule ? html`${T.bySchedule} <a href=${link('schedules')}><${Name} row=${schedule} /></a>${' '}
+    ${keptBy(schedule) ? T.keeps(keptBy(schedule)) : html`<strong>${T.kept}</strong>`}` : T.byAny;
 }
 
-const kindOf = (point) => `${point.isBackup ? 'backup' : ''} ${madeBy(point) ? 'scheduled' : ''} ${/error/.test(point.status) ? 'failed' : ''}`;
+const kindOf = (point) => `${point.isBackup ? 'backup' : ''} ${point.schedule ? 'scheduled' : ''} ${/error/.test(point.status) ? 'failed' : ''}`;
 // Pixels between two points: longer times are further apart, and years still fit.
 const gap = (later, earlier) => Math.min(44, 3 * Math.log2(1 + Math.max(0, later - parse(earlier)) / 60000));
 
