@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 import psutil
-from oslo_utils import uuidutils
+from oslo_utils import units, uuidutils
 
 from manila_lite import values
 from manila_lite.tests import domain_controller, smb_client, waiting
@@ -399,6 +399,8 @@ class Backend(base.LinuxTest):
         [computer] = self.dc.computers()
         share = self.served()
         self.assertEqual((True, 'hello'), self.smb(share, 'bobby', 'get f there'))
+        worked, said = self.smb(share, 'bobby', 'du')
+        self.assertEqual((True, units.Gi), (worked, smb_client.space(said)[0]))
         for user, command in (('bobby', 'put local f'), ('carol', 'get f there')):
             _, said = self.smb(share, user, command, 'no')
             self.assertIn('NT_STATUS_ACCESS_DENIED', said)
