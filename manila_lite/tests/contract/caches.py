@@ -8,7 +8,9 @@ import manila_lite
 
 _SOURCE = pathlib.Path(manila_lite.__file__).parent
 _REMEMBER = {
-    f'{prefix}{name}' for prefix in ('', 'functools.') for name in ('cache', 'lru_cache', 'cached_property')
+    f'{prefix}{name}'
+    for prefix in ('', 'functools.')
+    for name in ('cache', 'lru_cache', 'cached_property', 'computed_once')
 }
 _DICTIONARIES = {
     'dict',

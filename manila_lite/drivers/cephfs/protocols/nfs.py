@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFS: clients mount a share from an NFS-Ganesha of this host, which reaches each share by a CephX id of its own."""
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.cluster.objects import Objects
+from manila_lite.drivers.cephfs.computed_once import computed_once
 from manila_lite.drivers.cephfs.nfs import check
 from manila_lite.drivers.cephfs.nfs.fsal import vet
 from manila_lite.drivers.cephfs.nfs.gateway import Gateway
@@ -36,7 +36,7 @@ class Nfs(NfsMounts):
     def problems(cls, backend: Backend) -> Iterable[values.Problem]:
         return check.problems(backend.conf)
 
-    @functools.cached_property
+    @computed_once
     def gateway(self) -> Gateway:
         """The gateway of this backend. The cluster must answer: it knows the file system."""
         return Gateway(

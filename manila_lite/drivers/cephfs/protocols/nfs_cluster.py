@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFS by an existing NFS cluster: its gateways serve the shares, and Ceph's manager makes the exports."""
 
-import functools
 from collections.abc import Iterable, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.drivers.cephfs.computed_once import computed_once
 from manila_lite.drivers.cephfs.nfs.fsal import vet
 from manila_lite.drivers.cephfs.nfs_cluster import check
 from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, Exports
@@ -34,7 +34,7 @@ class NfsCluster(NfsMounts):
     def problems_at(cls, cluster: Cluster, backend: Backend) -> Iterable[values.Problem]:
         return check.problems_at(cluster, backend.conf)
 
-    @functools.cached_property
+    @computed_once
     def gateways(self) -> Gateways:
         """The gateways of the NFS cluster. Ceph must answer: it knows the file system."""
         name = self.backend.conf.cephfs_nfs_cluster_id

@@ -5,7 +5,6 @@ They are noted in the cluster, in one object of each backend, so that neither a 
 host knows them, too. The object is where the service may write, and no client: no share has a name with a slash.
 """
 
-import functools
 import json
 import threading
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from collections.abc import Mapping
 from manila_lite.drivers.cephfs.cluster import namespaces
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.cluster.objects import Objects
+from manila_lite.drivers.cephfs.computed_once import computed_once
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 
 #: The RADOS namespace of the notes, in the first data pool of the file system.
@@ -31,7 +31,7 @@ class Later:
         self._host = host
         self._lock = threading.Lock()
 
-    @functools.cached_property
+    @computed_once
     def _objects(self) -> Objects:
         mine = self._identity
         return Objects(str(mine.conf_path), mine.cluster, mine.auth_id, self._pools.of_filesystem()[0], NOTES)

@@ -2,13 +2,13 @@
 """The data pools of a backend, and how full each is."""
 
 import dataclasses
-import functools
 import time
 from typing import Any
 
 from manila_lite import errors
 from manila_lite.drivers.cephfs.cluster.answers import Away
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.drivers.cephfs.computed_once import computed_once
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolumes
 
@@ -36,7 +36,7 @@ class Pools:
     def names(self) -> tuple[str, ...]:
         return tuple(self._conf.cephfs_data_pools) or self._first
 
-    @functools.cached_property
+    @computed_once
     def _first(self) -> tuple[str, ...]:
         return self.of_filesystem()[:1]
 

@@ -7,7 +7,6 @@ key of its metadata in the cluster, says which share it is, so another host that
 
 import dataclasses
 import errno
-import functools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused, tolerated
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.drivers.cephfs.computed_once import computed_once
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.host.ids import SAFE_ID, vet_id
 
@@ -71,7 +71,7 @@ class Subvolumes:
 
     # The file system --------------------------------------------------------------------------
 
-    @functools.cached_property
+    @computed_once
     def filesystem(self) -> str:
         """The name of the file system.
 
