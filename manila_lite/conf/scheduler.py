@@ -41,8 +41,9 @@ SCHEDULER = [
         'restart_wait',
         default=60.0,
         min=0.0,
-        help='Seconds for which a new share or a migration waits for a backend that would suit it, is down, and was '
-        'up a moment ago: its service is probably being restarted.',
+        help='Seconds for which a new share or a migration waits for a backend that would suit it, and is down, but was '
+        'up a moment ago: its service is probably being restarted. It also waits so long for a backend whose host has a '
+        'wrong clock.',
     ),
     numeric.Float(
         'schedule_interval',

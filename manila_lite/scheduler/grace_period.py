@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backends whose service is probably being restarted: it is down, and was up a moment ago."""
+"""Backends that probably take work again soon.
+
+The service is being restarted: it is down, and was up a moment ago. Or the clock of its host is wrong: time services set it.
+"""
 
 import dataclasses
 from typing import Any
@@ -22,5 +25,7 @@ def pools(conn: Connection, work: Work[Any]) -> list[PoolState]:
         return []
     gone = services.list_backends_just_down(conn, work.ctx.conf.service_down_time, wait)
     return [
-        dataclasses.replace(pool, up=True) for pool in work.service.hosts.pools(conn) if pool.backend in gone
+        dataclasses.replace(pool, up=True, clock=None)
+        for pool in work.service.hosts.pools(conn)
+        if pool.clock or pool.backend in gone
     ]

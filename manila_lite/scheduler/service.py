@@ -101,8 +101,8 @@ def choose_or_wait(conn: Connection, work: Work[Any], request: PlacementRequest)
     """Choose a pool for the work's request, as ``choose`` does, and wait for backends that just started, or are restarted.
 
     :raises errors.NoValidHost: no pool is suitable.
-    :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started, or was up a moment
-        ago, may yet have one.
+    :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started, was up a moment
+        ago, or whose host has a wrong clock, may yet have one.
     """
     try:
         return choose(conn, work.service, request)
@@ -121,7 +121,7 @@ def _may_report(conn: Connection, work: Work[Any]) -> bool:
 
 
 def _may_return(conn: Connection, work: Work[Any], request: PlacementRequest) -> bool:
-    """Say whether a pool would suit the request, which is young, whose backend is down, but was up a moment ago."""
+    """Say whether a pool would suit the request, which is young, whose backend probably takes work again soon."""
     return bool(work.service.placement.place(request, grace_period.pools(conn, work)).candidates)
 
 

@@ -17,6 +17,8 @@ _SETTINGS = (
     'max-connections=800',
     'performance-schema=0',
 )
+#: What a node says that could not store what others did, as with a full disk.
+_LEFT = 'Inconsistent'
 _SECTION = """listen database
     bind 127.0.0.1:3306
     balance leastconn
@@ -55,13 +57,20 @@ class Galera:
                 None if len(stopped) < len(self.hosts) else max(stopped, key=lambda one: positions[one][1])
             )
             for host in sorted(stopped, key=lambda one: one is not first):
-                uuid, number = positions[host]
-                self._start(host, host is first, f'--wsrep-start-position={uuid}:{number}')
+                self._start_at(positions[host], host, host is first)
         for host in self.hosts:
             login = '127.0.0.1', '3306', 'manila_lite', host.write(_CHECK, 'password', self.password, _USER)
             command = sys.executable, clustercheck.__file__, host.address, *login[1:]
             host.start(_CHECK, command, _USER)
-        waiting.until(lambda: not self.problems(), lambda: f'Galera is complete: {self.problems()}')
+        waiting.until(lambda: not self._mend(), lambda: f'Galera is complete: {self.problems()}')
+
+    def _mend(self):
+        """Restart nodes that have left the cluster for good. Return what is wrong then."""
+        for host in self.hosts:
+            if _LEFT in self._problem(host):
+                host.end(_NAME)
+                self._start_at(self._position(host), host, False)
+        return self.problems()
 
     def _home(self, host):
         return host.home(_NAME, _USER)
@@ -99,6 +108,10 @@ class Galera:
         words = *self._command(host, False), '--wsrep-recover', f'--log-error={said}'
         host.complete(_NAME, words, _USER)
         return galera.recovered(said.read_text(errors='replace'))
+
+    def _start_at(self, position, host, begins):
+        uuid, number = position
+        self._start(host, begins, f'--wsrep-start-position={uuid}:{number}')
 
     def _start(self, host, begins, *more):
         if begins:

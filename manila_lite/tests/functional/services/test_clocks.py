@@ -119,6 +119,17 @@ class WrongTest(Beating):
         self.beat(self.manager)
         self.admin.share()
 
+    def test_53_2_a_share_waits_for_a_backend_whose_clock_is_set_right_within_a_minute(self):
+        self.service.services.conf.set_override('restart_wait', 600.0, 'scheduler')
+        self.addCleanup(self.service.services.conf.clear_override, 'restart_wait', 'scheduler')
+        for seconds in (_SIX_MINUTES, -_SIX_MINUTES):
+            self.beat(self.manager, seconds)
+            share = self.admin.share(wait=None)
+            time.sleep(2)  # sleeps: several looks of the scheduler change nothing
+            self.assertEqual('creating', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
+            self.beat(self.manager)
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+
     def test_49_13_a_backend_claims_nothing_while_its_clock_is_wrong(self):
         share = self.admin.share()
         self.beat(self.manager, _SIX_MINUTES)
