@@ -2,6 +2,7 @@
 """The command line of tools/cloud, which starts this."""
 
 import argparse
+import contextlib
 import fcntl
 import os
 import random
@@ -113,6 +114,14 @@ def _rounds(state, args):
     return 1 if run.found else 0
 
 
+@contextlib.contextmanager
+def _no_rounds(state):
+    """Keep other runs of rounds away, and the end of the cloud. :raises BlockingIOError: there is such a run."""
+    with Path(f'{state}.rounds').open('w') as lock:  # outside of what "down" deletes
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
 _COMMANDS = {'on': _on, 'rounds': _rounds, 'up': _up, 'down': _down, 'status': _status, 'run': _run}
 
 
@@ -127,7 +136,11 @@ def main():
         print('There is no cloud. tools/cloud up makes one.', file=sys.stderr)
         return 0 if args.command == 'down' else 1
     try:
-        return _COMMANDS[args.command](state, args)
+        with _no_rounds(state) if args.command in ('rounds', 'down') else contextlib.nullcontext():
+            return _COMMANDS[args.command](state, args)
+    except BlockingIOError:
+        print('tools/cloud rounds goes on in this cloud: end that process first.', file=sys.stderr)
+        return 1
     except (waiting.Late, Broken, Missing, OSError, subprocess.SubprocessError) as bad:
         said = getattr(bad, 'stderr', '') or ''
         print(
