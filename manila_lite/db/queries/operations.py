@@ -86,9 +86,11 @@ def insert(conn: Connection, **values: Any) -> str:
 
 
 def _new(conn: Connection, values: dict[str, Any]) -> dict[str, Any]:
+    now = host_time.now(conn)
     return {
         'state': OPEN,
-        'next_run_at': host_time.now(conn),
+        'created_at': now,  # the newest operation counts, whichever host made it
+        'next_run_at': now,
         'fair_share_key': values.get('project_id') or '',
     }
 

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The class of an operation's row has the columns of the table by their keys, in their order: rows are made by position."""
+"""Rows of operations: their class has the columns of the table, in their order, and the newest one is that, on any host."""
 
+import datetime
+import time
+
+import fixtures
+import sqlalchemy as sa
 import testtools
+from oslo_utils import timeutils
 
+from manila_lite.db.core import host_time
 from manila_lite.db.models import operations as table
 from manila_lite.db.queries import operations
 
@@ -16,3 +23,28 @@ class RowTest(testtools.TestCase):
             name for name, kind in operations.Operation.__annotations__.items() if 'None' in str(kind)
         }
         self.assertEqual({name for name, column in table.c.items() if column.nullable}, optional)
+
+
+class NewestTest(testtools.TestCase):
+    """A host whose clock is set back by two hours; the database, SQLite, has the right time."""
+
+    back = 0.0
+
+    def test_one_made_after_the_clock_was_set_back_is_the_newest(self):
+        engine = sa.create_engine('sqlite://')
+        self.addCleanup(engine.dispose)
+        conn = self.enterContext(engine.connect())
+        table.create(conn)
+        clock = host_time.HostTime(wall=lambda: time.time() - self.back)
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.host_time._OF_PROCESS', clock))
+        made = [self.insert(conn)]
+        self.back = 2 * 3600.0
+        self.addCleanup(timeutils.clear_time_override)
+        timeutils.set_time_override(timeutils.utcnow() - datetime.timedelta(seconds=self.back))
+        made.append(self.insert(conn))
+        newest = sa.select(table.c.id).order_by(table.c.created_at)
+        self.assertEqual(made, list(conn.execute(newest).scalars()))
+
+    def insert(self, conn):
+        told = {'kind': 'share.extend', 'resource_type': 'share', 'resource_id': 's', 'topic': 'share'}
+        return operations.insert(conn, **told, lane='fast', step='extend', steps='extend', data={})
