@@ -187,7 +187,7 @@ class Service(fixtures.Fixture):
         waiting.until(known, f'backend {name} has reported a pool')
 
     def scheduler_sees(self):
-        """Have the scheduler read the backends now: what it knows of them may be a second old."""
+        """Have the scheduler read the backends now: its knowledge of them may be a second old."""
         hosts = self.scheduler.hosts
         with self.services.db.reader() as conn:
             hosts.pools(conn, not_before=hosts.now())

@@ -14,7 +14,7 @@ from manila_lite.values import schedule_times
 
 
 def _hour(local: datetime.datetime) -> datetime.datetime:
-    """Return the first minute of the hour with the same offset: what of an hour comes twice is two, even if it is a half."""
+    """Return the first minute of the hour with the same offset: minutes that come twice belong to two hours."""
     minutes = (local.replace(minute=minute, second=0, microsecond=0) for minute in range(local.minute + 1))
     return next(at for at in minutes if at.utcoffset() == local.utcoffset())
 
@@ -53,7 +53,7 @@ MOST = 366
 
 
 class State(enum.Enum):
-    """What a copy is worth. One that is being made, deleted or restored is BUSY; DOUBTFUL: it was good, and is in error."""
+    """The worth of a copy. BUSY: it is being made, deleted or restored; DOUBTFUL: it was good, and is in error."""
 
     GOOD = 'good'
     DOUBTFUL = 'doubtful'

@@ -42,7 +42,6 @@ COPIES = {
     'share_backup': models.share_backups,
     'share_group_snapshot': models.share_group_snapshots,
 }
-
 #: The property of a snapshot by which its owner keeps every schedule from deleting it.
 HOLD = 'schedule:hold'
 
@@ -204,19 +203,25 @@ def list_copies(conn: Connection, schedule_id: str, run_at: datetime.datetime | 
 
 
 def list_copies_of(conn: Connection, ctx: context.RequestContext, share_id: str) -> list[Copy]:
-    """Return what schedules made of a share of the caller's project (of any, for an administrator), the oldest first.
+    """Return the snapshots and backups of a share that schedules made, the oldest first.
 
-    What went to another project with the share is no schedule's any more.
+    The share is one of the caller's project; for an administrator, of any. Copies that went to another project with the share
+    belong to no schedule any more.
     """
     share = shares.get(conn, ctx, share_id, own=True)
+    # Copies have no index by source: from those of the share to the record of each, and not the other way round.
+    snapshots, backups = models.snapshots.c, models.share_backups.c
+    there = sa.union_all(
+        sa.select(snapshots.id).where(snapshots.share_id == share.id, ~snapshots.deletion_deferred),
+        sa.select(backups.id).where(backups.share_id == share.id),
+    ).subquery()
     query = (
         _select_copies()
+        .join(there, there.c.id == _copies.c.resource_id)
         .join(_schedules, _schedules.c.id == _copies.c.schedule_id)
-        .where(
-            _copies.c.source_id == share.id, sa.or_(_schedules.c.all_projects, _of_project(share.project_id))
-        )
+        .where(sa.or_(_schedules.c.all_projects, _of_project(share.project_id)))
     )
-    return [copy for copy in (Copy(*row) for row in conn.execute(query)) if copy.status is not None]
+    return [Copy(*row) for row in conn.execute(query)]
 
 
 def _select_copies() -> sa.Select[Any]:

@@ -155,7 +155,7 @@ class Baton:
             held, seen = seen, (self.current, self.now, self.steps)
             if seen == held:
                 stack = traceback.format_stack(sys._current_frames().get(self.current.thread))
-                raise Stuck(f'{self.current.name} waits for what is not simulated:\n{"".join(stack)}')
+                raise Stuck(f'{self.current.name} waits for something real:\n{"".join(stack)}')
 
     def _next(self, me):
         """Return the next task: one that must end, else the present one, probably, else any that can go on."""

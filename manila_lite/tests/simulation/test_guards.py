@@ -69,7 +69,7 @@ class StuckTest(testtools.TestCase):
         one.begin(process)
         one.spawn(process, 'share-1.work-2', real.wait)
         stuck = self.assertRaises(baton.Stuck, one.sleep, 5)
-        self.assertIn('share-1.work-2 waits for what is not simulated', str(stuck))
+        self.assertIn('share-1.work-2 waits for something real', str(stuck))
         self.assertIn('self._cond.wait(timeout)', str(stuck))
 
 

@@ -33,7 +33,7 @@ class Plans(base.ServiceTest):
             type_id = conn.execute(sa.select(models.share_types.c.id)).scalar_one()
             cls.shares = cls.share_rows(conn, type_id)
             cls.history(conn)
-            cls.schedules(conn)
+            cls.copies(conn, cls.schedules(conn))
         efforts.learn(cls.db.engine)
 
     @classmethod
@@ -118,12 +118,13 @@ class Plans(base.ServiceTest):
 
     @classmethod
     def schedules(cls, conn):
-        """Write schedules of many projects, of which a few are due."""
+        """Write schedules of many projects, of which a few are due; return their ids."""
+        ids = [uuidutils.generate_uuid() for _ in range(MANY)]
         conn.execute(
             models.schedules.insert(),
             [
                 {
-                    'id': uuidutils.generate_uuid(),
+                    'id': ids[number],
                     'created_at': cls.now - number * datetime.timedelta(seconds=1),
                     'project_id': f'p{number % PROJECTS}' if number >= FEW else SMALL,
                     'name': f's{number}',
@@ -136,6 +137,41 @@ class Plans(base.ServiceTest):
                     'next_run_at': cls.now + (-_HOUR if number % 1000 == 0 else _HOUR),
                 }
                 for number in range(MANY)
+            ],
+        )
+        return ids
+
+    @classmethod
+    def copies(cls, conn, schedules):
+        """Write a snapshot of each share, made by the schedule of its number."""
+        rows = [
+            {
+                'id': uuidutils.generate_uuid(),
+                'share_id': share,
+                'project_id': f'p{number % PROJECTS}' if number >= FEW else SMALL,
+                'status': 'available',
+                'size': 1,
+                'share_size': 1,
+                'share_proto': 'NFS',
+                'schedule_id': schedule,
+            }
+            for number, (share, schedule) in enumerate(zip(cls.shares, schedules, strict=False))
+        ]
+        conn.execute(
+            models.snapshots.insert(),
+            [{name: value for name, value in row.items() if name != 'schedule_id'} for row in rows],
+        )
+        conn.execute(
+            models.schedule_copies.insert(),
+            [
+                {
+                    'resource_id': row['id'],
+                    'resource_type': 'snapshot',
+                    'schedule_id': row['schedule_id'],
+                    'source_id': row['share_id'],
+                    'run_at': cls.now,
+                }
+                for row in rows
             ],
         )
 
@@ -158,6 +194,10 @@ class Plans(base.ServiceTest):
             self.assertEqual(count, len(rows), path)
 
         self.assert_cheap(ask, table, among)
+
+    def test_copies_of_a_share_cost_as_much_as_it_has(self):
+        for share in self.shares[FEW], self.shares[MANY // 2]:
+            self.listed(self.admin, f'/shares/{share}/schedule-copies', 1, 'schedule_copies')
 
     def test_pages_of_the_fullest_shares(self):
         query = '/share-usage?limit=10'

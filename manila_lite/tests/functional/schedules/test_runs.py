@@ -113,7 +113,7 @@ class Copies(SchedulesTest):
 
 
 class Made(SchedulesTest):
-    """What schedules made of a share is recorded, and shown to those who may see the share."""
+    """Copies are recorded, and listed for everybody in the project of the share."""
 
     def setUp(self):
         super().setUp()

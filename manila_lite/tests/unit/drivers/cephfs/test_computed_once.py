@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is found out once for each object, in several threads."""
+"""Properties that are computed once for each object, in several threads."""
 
 import threading
 
@@ -10,7 +10,7 @@ from manila_lite.tests import waiting
 
 
 class Backend:
-    """What its cluster answers, which may take until ``may_answer``."""
+    """A backend with a cluster that answers after ``may_answer``."""
 
     def __init__(self, answer):
         self.answer, self.asked = answer, 0
