@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from oslo_utils import timeutils, uuidutils
+from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import (
@@ -18,7 +18,7 @@ from manila_lite.actions import (
 )
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
-from manila_lite.db.core import transitions
+from manila_lite.db.core import host_time, transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_metadata
 from manila_lite.db.queries import (
@@ -82,7 +82,7 @@ def begin_create(
     new_keys = quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))
     values = {
         'id': share_id,
-        'created_at': timeutils.utcnow(),
+        'created_at': host_time.without_jumps(),
         'project_id': ctx.project_id,
         'user_id': ctx.user_id,
         'name': wanted.get('name'),

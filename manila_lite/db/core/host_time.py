@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of this host for leases and due times, by which other processes act.
+"""The time of this host for leases, due times and the order of rows, by which other processes act.
 
 After a jump, the clock of the host is believed only if the database's agrees. Otherwise a wrong clock would put work off by
 hours, or would make the leases of all others look expired, until the next heartbeat compares the clocks.
@@ -46,6 +46,11 @@ class HostTime:
         self._offset = offset
         return 0.0
 
+    def jumped_by(self) -> float:
+        """Return the seconds by which the clock of this host jumped, until the database's is found to agree; otherwise 0."""
+        jump = self._wall() - self._steady() - self._offset
+        return jump if abs(jump) > _JUMP else 0.0
+
 
 _OF_PROCESS = HostTime()
 
@@ -53,3 +58,11 @@ _OF_PROCESS = HostTime()
 def now(conn: Connection) -> datetime.datetime:
     """Return the time in UTC. After a jump with which the database disagrees, it goes on as if there had been none."""
     return timeutils.utcnow() - datetime.timedelta(seconds=_OF_PROCESS.wrong_by(conn))
+
+
+def without_jumps() -> datetime.datetime:
+    """Return the time in UTC for the columns of rows, without a question to the database.
+
+    After a jump, it goes on as if there had been none, until ``now`` finds that the database agrees.
+    """
+    return timeutils.utcnow() - datetime.timedelta(seconds=_OF_PROCESS.jumped_by())

@@ -5,8 +5,9 @@ import json
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.dialects import mysql
+
+from manila_lite.db.core import host_time
 
 #: A column with a ``key`` has that name in the code. Its name in the database is older and stays: during an upgrade,
 #: services of the release before read it.
@@ -63,8 +64,8 @@ def ref(
 def times() -> tuple[sa.Column[Any], sa.Column[Any]]:
     """Return the columns created_at and updated_at, which are set automatically."""
     return (
-        sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
-        sa.Column('updated_at', Time, onupdate=timeutils.utcnow),
+        sa.Column('created_at', Time, nullable=False, default=host_time.without_jumps),
+        sa.Column('updated_at', Time, onupdate=host_time.without_jumps),
     )
 
 

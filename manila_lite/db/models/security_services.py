@@ -2,8 +2,8 @@
 """Security services (directories of a project's users), and the share networks that use them."""
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 
+from manila_lite.db.core import host_time
 from manila_lite.db.models.base import Id, Name, Secret, Time, metadata, primary_key, times
 
 security_services = sa.Table(
@@ -33,5 +33,5 @@ share_network_security_services = sa.Table(
     ),
     # No cascade: a service in use cannot be deleted.
     sa.Column('security_service_id', Id, sa.ForeignKey('security_services.id'), primary_key=True, index=True),
-    sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
+    sa.Column('created_at', Time, nullable=False, default=host_time.without_jumps),
 )

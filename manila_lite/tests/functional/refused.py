@@ -147,8 +147,8 @@ class Refusing(base.ServiceTest):
             conn.execute(models.operations.delete())
 
     def long_ago(self):
-        """Return a time before any row of the test was made."""
-        return timeutils.utcnow() - datetime.timedelta(days=1)
+        """Return a time before any row of the test was made, and long past every limit that a test sets."""
+        return timeutils.utcnow() - datetime.timedelta(days=30)
 
     def now(self):
         """Return the present time."""

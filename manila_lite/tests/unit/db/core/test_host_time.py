@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clock of a host is believed after a jump only where the database's agrees."""
 
+import datetime
 import time
 
+import fixtures
 import sqlalchemy as sa
 import testtools
+from oslo_utils import timeutils
 
 from manila_lite.db.core.host_time import HostTime
+from manila_lite.db.models import base
 
 _HOUR = 3600.0
 
@@ -49,6 +53,26 @@ class HostTimeTest(testtools.TestCase):
         self.ahead = 0.0
         self.assert_wrong_by(0, started_wrong)
         self.assert_wrong_by(0, started_wrong)
+
+    def test_jumps_without_a_question_are_believed_when_the_database_was_found_to_agree(self):
+        self.ahead = -_HOUR
+        started_wrong = self.new()
+        self.ahead = 0.0
+        self.assertAlmostEqual(_HOUR, started_wrong.jumped_by(), delta=0.5)
+        self.assert_wrong_by(0, started_wrong)
+        self.assertEqual(0, started_wrong.jumped_by())
+
+    def test_rows_are_in_order_after_the_clock_was_set_back(self):
+        table = sa.Table('rows', sa.MetaData(), sa.Column('name', sa.String), *base.times())
+        table.create(self.conn)
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.host_time._OF_PROCESS', self.clock))
+        self.conn.execute(table.insert().values(name='first'))
+        self.ahead = -2 * _HOUR
+        self.addCleanup(timeutils.clear_time_override)
+        timeutils.set_time_override(timeutils.utcnow() + datetime.timedelta(seconds=self.ahead))
+        self.conn.execute(table.insert().values(name='second'))
+        names = self.conn.execute(sa.select(table.c.name).order_by(table.c.created_at)).scalars()
+        self.assertEqual(['first', 'second'], list(names))
 
     def test_small_steps_are_followed(self):
         for _ in range(5):
