@@ -18,6 +18,7 @@ COLUMNS = {'status', 'state', 'task_state', 'access_rules_status'}
 WRITERS = {
     'db/core/transitions.py': COLUMNS,
     'db/queries/operations.py': {'state'},
+    'db/queries/operation_claims.py': {'state'},
     'db/migrations/': COLUMNS,
     'siblings/compute/migrations/': COLUMNS,
     'siblings/dataproc/migrations/': COLUMNS,

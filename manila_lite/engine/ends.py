@@ -9,6 +9,7 @@ from oslo_db import exception as db_exception
 from oslo_log import log
 
 from manila_lite.db.core.engine import Connection, Database
+from manila_lite.db.queries import operation_claims as claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.environment import Environment
 from manila_lite.engine.plans import Plan, Work
@@ -68,14 +69,14 @@ class Ends(Together[End]):
                 for end in group:
                     if not end.is_prepared:
                         end.plan.done(conn, end.work)
-            rows.finish_many(conn, {end.work.op.id: end.work.asked for end in ends}, self._owner)
+            claims.finish_many(conn, {end.work.op.id: end.work.asked for end in ends}, self._owner)
 
     def _end(self, end: End) -> bool | Exception:
         work = end.work
 
         def write(conn: Connection) -> Any:
             end.plan.done(conn, work)
-            ended = rows.finish(conn, work.op.id, self._owner, rows.DONE, requested_count=work.asked)
+            ended = claims.finish(conn, work.op.id, self._owner, rows.DONE, requested_count=work.asked)
             return None if ended else rows.get(conn, work.op.id)
 
         try:

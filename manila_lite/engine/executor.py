@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 from manila_lite import context, errors, metrics, trace
 from manila_lite.db.core.conflicts import repeating
 from manila_lite.db.core.engine import TRANSIENT, Connection
+from manila_lite.db.queries import operation_claims as claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of
 from manila_lite.engine.ends import End, Ends
@@ -199,7 +200,7 @@ class Executor:
         LOG.error('%s: %s (operation %s) is set aside: %s', op.resource_id, op.kind, op.id, why)
         error = '; '.join(filter(None, (why, op.error)))
         self.services.db.write(
-            lambda conn: rows.finish(conn, op.id, self.owner, rows.PARKED, error, error_code=op.error_code)
+            lambda conn: claims.finish(conn, op.id, self.owner, rows.PARKED, error, error_code=op.error_code)
         )
         self._count(op, rows.PARKED)
 
@@ -210,7 +211,7 @@ class Executor:
 
     def _later(self, op: Any, after: float, **values: Any) -> float:
         self.services.db.write(
-            lambda conn: rows.postpone(conn, op.id, self.owner, after, op.next_run_at, **values)
+            lambda conn: claims.postpone(conn, op.id, self.owner, after, op.next_run_at, **values)
         )
         return after
 
@@ -325,12 +326,12 @@ class Executor:
     def _fail(self, conn: Connection, plan: Plan[Any], work: Work[Any], error: Exception) -> bool:
         """End the operation as failed. Return False if it was asked for again meanwhile."""
         # With the error text that the owner may read.
-        rows.move(conn, work.op.id, self.owner, data=work.data.to_json())
+        claims.move(conn, work.op.id, self.owner, data=work.data.to_json())
         # From here to the end of the transaction nobody asks for it again.
         if self._is_outdated(conn, plan, work):
             return False
         plan.failed(conn, work, error)
-        rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
+        claims.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
         return True
 
     @staticmethod
@@ -367,7 +368,7 @@ class Executor:
         return work.tries if row is None else min(work.tries, row.attempts)
 
     def _save(self, work: Work[Any], **values: Any) -> None:
-        self.services.db.write(lambda conn: rows.move(conn, work.op.id, self.owner, **values))
+        self.services.db.write(lambda conn: claims.move(conn, work.op.id, self.owner, **values))
 
     def _pass_on(self, work: Work[Any]) -> None:
         topic, host = work.send  # type: ignore[misc]  # the caller has looked

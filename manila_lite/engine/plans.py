@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from manila_lite import context
 from manila_lite.db.core import host_time
 from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import operation_claims as claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.operation_data import OperationData, Untyped
 
@@ -69,7 +70,7 @@ class Work(Generic[Data_co]):
 
         :raises errors.LostClaim: another worker already has.
         """
-        rows.move(conn, self.op.id, self.op.owner, owner=self.op.owner)
+        claims.move(conn, self.op.id, self.op.owner, owner=self.op.owner)
 
     @contextlib.contextmanager
     def writer(self) -> Iterator[Connection]:
@@ -83,7 +84,7 @@ class Work(Generic[Data_co]):
 
     def save(self, conn: Connection) -> None:
         """Hold the claim as ``hold`` does, and save ``data``. A worker that goes on with the step has all its tries."""
-        rows.move(conn, self.op.id, self.op.owner, data=self.data.to_json(), attempts=1)
+        claims.move(conn, self.op.id, self.op.owner, data=self.data.to_json(), attempts=1)
 
     def pass_on(self, conn: Connection, topic: str, host: str) -> None:
         """Move the operation to the queue of ``topic`` and ``host``, a backend, with all its tries, when the
@@ -91,7 +92,7 @@ class Work(Generic[Data_co]):
 
         :raises errors.LostClaim: another worker took it over.
         """
-        rows.postpone(
+        claims.postpone(
             conn,
             self.op.id,
             self.op.owner,
@@ -113,7 +114,7 @@ def hold_many(conn: Connection, works: Sequence[Work[Any]]) -> None:
     :raises errors.LostClaim: another worker took one of them over.
     """
     owner = works[0].op.owner
-    rows.move_many(conn, [work.op.id for work in works], owner, owner=owner)
+    claims.move_many(conn, [work.op.id for work in works], owner, owner=owner)
 
 
 def pass_on_many(conn: Connection, works: Sequence[Work[Any]], topic: str, host: str) -> None:
@@ -121,7 +122,7 @@ def pass_on_many(conn: Connection, works: Sequence[Work[Any]], topic: str, host:
 
     :raises errors.LostClaim: another worker took one of them over.
     """
-    rows.move_many(
+    claims.move_many(
         conn,
         [work.op.id for work in works],
         works[0].op.owner,

@@ -13,6 +13,7 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors, metrics, trace
 from manila_lite.db.core.engine import TRANSIENT, Connection
+from manila_lite.db.queries import operation_claims as claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.executor import Executor
@@ -110,9 +111,9 @@ class Runner:
         this process works alone, free those of all others: their hosts have let go of the storage.
         """
         with self.services.db.writer() as conn:
-            for owner in rows.claim_owners(conn, self.topic, self.host):
+            for owner in claims.claim_owners(conn, self.topic, self.host):
                 if owner != self.owner and (self.works_alone or self._environment.is_dead(owner)):
-                    count = rows.free_claims_of(conn, owner)
+                    count = claims.free_claims_of(conn, owner)
                     LOG.warning(
                         '%s operations of %s are taken over: that process does not work there any more',
                         count,
@@ -182,7 +183,7 @@ class Runner:
         """Release operations that could not be saved, since the database was away, before their lease runs out."""
         for operation_id, uncounted in list(self._unsaved.items()):
             release = functools.partial(
-                rows.release_unsaved,
+                claims.release_unsaved,
                 operation_id=operation_id,
                 owner=self.owner,
                 after=self.conf.retry_delay,
@@ -261,7 +262,7 @@ class Runner:
 
     def _claim(self, entries: list[Any]) -> list[Any]:
         def claim(conn: Connection) -> list[Any]:
-            ops = rows.claim_many(
+            ops = claims.claim_many(
                 conn,
                 [(entry, self.executor.step_values(entry)) for entry in entries],
                 self.owner,
@@ -278,7 +279,7 @@ class Runner:
         LOG.error(
             '%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad
         )
-        self.services.db.write(lambda conn: rows.park(conn, entry, f'Its data cannot be read: {bad}'))
+        self.services.db.write(lambda conn: claims.park(conn, entry, f'Its data cannot be read: {bad}'))
         metrics.ended(metrics.OTHER, rows.PARKED, 0.0)
 
     def _renew(self) -> None:
@@ -288,7 +289,9 @@ class Runner:
                 continue
             try:
                 self.services.db.write(
-                    functools.partial(rows.renew, operation_ids=mine, owner=self.owner, lease=self.conf.lease)
+                    functools.partial(
+                        claims.renew, operation_ids=mine, owner=self.owner, lease=self.conf.lease
+                    )
                 )
             except Exception:
                 LOG.exception('Renewing the leases of %s operations failed', len(mine))

@@ -16,7 +16,7 @@ from manila_lite import context, errors
 from manila_lite.actions import migration_targets, share_migration, share_server_migration, share_servers
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import evacuation as queries
-from manila_lite.db.queries import operations
+from manila_lite.db.queries import operation_claims, operations
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.operation_data.evacuation import START, Evacuate, Figures, Moving
 from manila_lite.operation_data.migrations import Answer, Migrate, Progress, Reached
@@ -336,7 +336,7 @@ def _remove_empty_servers(work: Work[Evacuate]) -> None:
 
 def done(conn: Connection, work: Work[Evacuate]) -> None:
     """Tell others that the host is empty, or that the plan is made."""
-    operations.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
+    operation_claims.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
     if not work.data.dry_run:
         workflow.announce(work.ctx, work.data, 'end')
 

@@ -17,7 +17,7 @@ from oslo_utils import timeutils
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import messages, operations
+from manila_lite.db.queries import messages, operation_claims, operations
 from manila_lite.engine.begin import Wake
 from manila_lite.engine.plans import Work
 from manila_lite.operation_data.left_copies import Left
@@ -309,7 +309,7 @@ class Migrations(abc.ABC, Generic[M]):
 
 def store_answer(conn: Connection, work: Work[Migrate]) -> None:
     """Store the answer of a check."""
-    operations.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
+    operation_claims.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
 
 
 def store_refusal(conn: Connection, work: Work[Migrate], error: Exception) -> None:

@@ -14,7 +14,13 @@ from oslo_log import log
 from manila_lite import encryption, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, operations, resource_locks, share_backups, share_server_migration
+from manila_lite.db.queries import (
+    access,
+    operation_claims,
+    resource_locks,
+    share_backups,
+    share_server_migration,
+)
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.task import as_share
@@ -162,7 +168,7 @@ def synced(conn: Connection, work: Work[ApplyRules]) -> None:
     settle(conn, states.ACCESS, rules, refused)
     if any(result.access_key for result in results.values()):
         # A key opens the share: it is kept with its rule, and nowhere else.
-        operations.move(
+        operation_claims.move(
             conn, work.op.id, work.op.owner, data=dataclasses.replace(work.data, results={}).to_json()
         )
     summarise(conn, work)

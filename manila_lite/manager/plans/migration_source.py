@@ -9,6 +9,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
     messages,
+    operation_claims,
     operations,
     share_migration,
     share_server_migration,
@@ -64,7 +65,7 @@ def not_applied(conn: Connection, work: Work[Any], error: Exception) -> None:
 
     If other rules were asked for during the last try, an operation for these begins.
     """
-    operations.move(
+    operation_claims.move(
         conn, work.op.id, work.op.owner, unique_key=None
     )  # no other request counts on this operation from here on
     op = operations.get(conn, work.op.id)

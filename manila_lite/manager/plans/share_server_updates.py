@@ -9,8 +9,7 @@ from manila_lite import errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import access, share_networks, share_server_queries, shares
-from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import access, operation_claims, share_networks, share_server_queries, shares
 from manila_lite.db.queries import snapshot_access as snapshot_access_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
@@ -65,7 +64,7 @@ def question(
 
 def answered(conn: Connection, work: Work[Any]) -> None:
     """Store the data of the answer; the end of the operation as done means yes."""
-    rows.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
+    operation_claims.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
 
 
 def targets(conn: Connection, server: values.ShareServer) -> list[values.EnsureTarget]:

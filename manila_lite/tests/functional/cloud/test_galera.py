@@ -10,7 +10,14 @@ from oslo_db import exception as db_exception
 from oslo_utils import uuidutils
 
 from manila_lite.db import models
-from manila_lite.db.queries import access, allocations, project_turns, quotas, share_networks
+from manila_lite.db.queries import (
+    access,
+    allocations,
+    operation_claims,
+    project_turns,
+    quotas,
+    share_networks,
+)
 from manila_lite.db.queries import operations as rows
 from manila_lite.tests import waiting
 from manila_lite.tests.factories import networks
@@ -136,7 +143,9 @@ class Nodes(servers.ServersTest):
 
             def claim(conn):
                 seen = project_turns.list_claimable(conn, topic, '', 4, ['work'])
-                return [op.id for op in rows.claim_many(conn, [(row, {}) for row in seen], owner, 60)]
+                return [
+                    op.id for op in operation_claims.claim_many(conn, [(row, {}) for row in seen], owner, 60)
+                ]
 
             ends = time.monotonic() + waiting.LIMIT
             while claims.total() < 60 and time.monotonic() < ends:

@@ -10,6 +10,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
+from manila_lite.db.queries import operation_claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.plans import FAST, WORK, Plan, Step, hold_many, pass_on_many
 from manila_lite.engine.runner import Runner
@@ -359,7 +360,9 @@ class Rows(BatchTest):
             with self.db.writer() as conn:
                 conn.execute(table.update().where(table.c.id == resource_id).values(values))
         with self.db.writer() as conn:
-            claimed = rows.claim_many(conn, [(row, {'step': 0, 'steps': 'one'}) for row in seen], 'me', 60)
+            claimed = operation_claims.claim_many(
+                conn, [(row, {'step': 0, 'steps': 'one'}) for row in seen], 'me', 60
+            )
         self.assertEqual(
             [(idents[4], 'me', 1, 'one')], [(row.id, row.owner, row.attempts, row.steps) for row in claimed]
         )
@@ -371,11 +374,11 @@ class Rows(BatchTest):
         for asked in ({idents[0]: 1, idents[1]: 1}, {idents[1]: 1, idents[2]: 0}):
             try:
                 with self.db.writer() as conn:
-                    rows.finish_many(conn, asked, 'me')
+                    operation_claims.finish_many(conn, asked, 'me')
             except errors.LostClaim:
                 continue
             self.fail('it was ended')
         self.assertEqual([rows.OPEN] * 2, [row.state for row in self.read(idents[1:])])
         with self.db.writer() as conn:
-            rows.finish_many(conn, {idents[1]: 1, idents[2]: 1}, 'me')
+            operation_claims.finish_many(conn, {idents[1]: 1, idents[2]: 1}, 'me')
         self.assertEqual([(rows.DONE, None)] * 2, [(row.state, row.owner) for row in self.read(idents[1:])])

@@ -3,8 +3,8 @@
 
 from manila_lite import context, errors, values
 from manila_lite.db import models
+from manila_lite.db.queries import operation_claims, project_turns, share_types, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import project_turns, share_types, shares
 from manila_lite.engine.plans import Work
 from manila_lite.operation_data.shares import CreateShare
 from manila_lite.scheduler import service as scheduling
@@ -26,8 +26,8 @@ class Claims(base.ServiceTest):
             seen = conn.execute(
                 models.operations.select().where(models.operations.c.resource_id == share['id'])
             ).first()
-            slow = rows.claim(conn, seen, 'slow', -1)  # its lease is over already
-            rows.claim(conn, rows.get(conn, seen.id), 'other', 30)
+            slow = operation_claims.claim(conn, seen, 'slow', -1)  # its lease is over already
+            operation_claims.claim(conn, rows.get(conn, seen.id), 'other', 30)
             instance = shares.get(conn, context.admin(self.service.services), share['id']).instance_id
             shares.update_instance(conn, instance, host='test@beta#pool1')  # placed there by the other worker
         work = Work(
@@ -54,12 +54,12 @@ class Claims(base.ServiceTest):
                     data={},
                     lane='work',
                 )
-                op = rows.claim(conn, rows.get(conn, operation_id), 'me', 30)
+                op = operation_claims.claim(conn, rows.get(conn, operation_id), 'me', 30)
             if hurry:
                 with db.writer() as conn:
                     rows.make_due(conn, operation_id)
             with db.writer() as conn:
-                rows.postpone(conn, operation_id, 'me', 3600, op.next_run_at)
+                operation_claims.postpone(conn, operation_id, 'me', 3600, op.next_run_at)
                 claimable = project_turns.list_claimable(conn, 'nobody', '', 10, ['work'])
                 self.assertEqual(hurry, operation_id in [row.id for row in claimable])
 

@@ -6,6 +6,7 @@ import threading
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors
+from manila_lite.db.queries import operation_claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step
 from manila_lite.tests import waiting
@@ -136,7 +137,7 @@ class Operations(base.ServiceTest):
                 if row.state != rows.OPEN:
                     return row
                 if row.owner and not runner.busy:
-                    rows.free_claims_of(conn, row.owner)  # as the next process does at its start
+                    operation_claims.free_claims_of(conn, row.owner)  # as the next process does at its start
             runner.wake()
             return None
 
@@ -248,7 +249,7 @@ class Operations(base.ServiceTest):
         for _ in range(2):
             with services.db.writer() as conn:
                 rows.make_due(conn, operation_id)
-                op = rows.claim(conn, rows.get(conn, operation_id), runner.owner, 60)
+                op = operation_claims.claim(conn, rows.get(conn, operation_id), runner.owner, 60)
             waits.append(runner.executor.run(op))
         self.assertEqual([delay, 2 * delay], waits)
 
@@ -282,7 +283,7 @@ class Operations(base.ServiceTest):
 
         def claim(name):
             with services.db.writer() as conn:
-                if rows.claim(conn, seen, name, 30):
+                if operation_claims.claim(conn, seen, name, 30):
                     won.append(name)
 
         threads = [threading.Thread(target=claim, args=(f'w{number}',)) for number in range(8)]
@@ -298,12 +299,14 @@ class Operations(base.ServiceTest):
             wake = engine.begin(
                 conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='lost'
             )
-            rows.claim(conn, rows.get(conn, wake.operation_id), 'first', 30)
-            rows.free_claims_of(conn, 'first')
-            rows.claim(conn, rows.get(conn, wake.operation_id), 'second', 30)
+            operation_claims.claim(conn, rows.get(conn, wake.operation_id), 'first', 30)
+            operation_claims.free_claims_of(conn, 'first')
+            operation_claims.claim(conn, rows.get(conn, wake.operation_id), 'second', 30)
         with services.db.writer() as conn:
-            self.assertRaises(errors.LostClaim, rows.finish, conn, wake.operation_id, 'first', rows.DONE)
-            self.assertTrue(rows.finish(conn, wake.operation_id, 'second', rows.DONE))
+            self.assertRaises(
+                errors.LostClaim, operation_claims.finish, conn, wake.operation_id, 'first', rows.DONE
+            )
+            self.assertTrue(operation_claims.finish(conn, wake.operation_id, 'second', rows.DONE))
 
     def test_operation_requested_again_while_running_runs_once_more(self):
         services = self.service.services
@@ -318,8 +321,12 @@ class Operations(base.ServiceTest):
                 host='again',
                 unique_key='k',
             )
-            rows.claim(conn, rows.get(conn, wake.operation_id), 'me', 30)
+            operation_claims.claim(conn, rows.get(conn, wake.operation_id), 'me', 30)
             self.assertEqual(wake.operation_id, rows.request_rerun(conn, 'k'))
-            self.assertFalse(rows.finish(conn, wake.operation_id, 'me', rows.DONE, requested_count=1))
-            self.assertTrue(rows.finish(conn, wake.operation_id, 'me', rows.DONE, requested_count=2))
+            self.assertFalse(
+                operation_claims.finish(conn, wake.operation_id, 'me', rows.DONE, requested_count=1)
+            )
+            self.assertTrue(
+                operation_claims.finish(conn, wake.operation_id, 'me', rows.DONE, requested_count=2)
+            )
             self.assertIsNone(rows.request_rerun(conn, 'k'))

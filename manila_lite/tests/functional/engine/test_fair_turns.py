@@ -9,8 +9,8 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite.db import models
 from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import operation_claims, project_turns
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import project_turns
 from manila_lite.engine.begin import begin
 from manila_lite.engine.plans import FAST, WORK, Plan, Step
 from manila_lite.engine.runner import Runner
@@ -77,7 +77,7 @@ class TurnsTest(base.ServiceTest):
 
     def claim(self, resource_id, owner='somebody', lease=60):
         with self.db.writer() as conn:
-            return rows.claim(conn, rows.get(conn, resource_id), owner, lease)
+            return operation_claims.claim(conn, rows.get(conn, resource_id), owner, lease)
 
     def due(self, lanes=(WORK, FAST), most=10, **more):
         with self.db.reader() as conn:

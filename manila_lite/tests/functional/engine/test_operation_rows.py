@@ -11,6 +11,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
+from manila_lite.db.queries import operation_claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
@@ -63,7 +64,7 @@ class Claims(RowsTest):
     """Claims of operations, and their leases."""
 
     def claim(self, name, owner='other', seen=None):
-        return self.do(rows.claim, seen or self.row(name), owner, LEASE)
+        return self.do(operation_claims.claim, seen or self.row(name), owner, LEASE)
 
     def test_claimed_operation_is_not_claimed_again_until_its_lease_ends(self):
         self.add('one')
@@ -85,7 +86,7 @@ class Claims(RowsTest):
     def test_claim_changes_only_its_own_operation(self):
         self.add('one')
         self.add('two')
-        self.assertEqual({'one'}, self.by(rows.claim, self.row('one'), 'me', LEASE))
+        self.assertEqual({'one'}, self.by(operation_claims.claim, self.row('one'), 'me', LEASE))
 
     def test_changed_operation_is_neither_claimed_nor_parked(self):
         for values in ({'attempts': 1}, {'step': 1}, {'topic': 'scheduler'}, {'host': 'there'}):
@@ -99,8 +100,8 @@ class Claims(RowsTest):
                     .values(**values)
                 )
             )
-            self.assertEqual(set(), self.by(rows.claim, seen, 'me', LEASE), name)
-            self.assertEqual(set(), self.by(rows.park, seen, 'why'), name)
+            self.assertEqual(set(), self.by(operation_claims.claim, seen, 'me', LEASE), name)
+            self.assertEqual(set(), self.by(operation_claims.park, seen, 'why'), name)
 
     def test_only_free_operations_are_parked(self):
         self.add('one')
@@ -108,21 +109,21 @@ class Claims(RowsTest):
         self.held('held')
         self.ended()
         for name in ('held', *ENDED):
-            self.assertEqual(set(), self.by(rows.park, self.row(name), 'why'), name)
-        self.assertEqual({'one'}, self.by(rows.park, self.row('one'), 'why'))
+            self.assertEqual(set(), self.by(operation_claims.park, self.row(name), 'why'), name)
+        self.assertEqual({'one'}, self.by(operation_claims.park, self.row('one'), 'why'))
         self.assertEqual((rows.PARKED, 'why'), (self.row('one').state, self.row('one').error))
 
     def test_only_the_owner_renews_a_claim(self):
         mine, others = self.held('mine'), self.held('others', 'you')
         self.held('unnamed')
-        self.assertEqual({'mine'}, self.by(rows.renew, [mine, others], 'me', 600))
+        self.assertEqual({'mine'}, self.by(operation_claims.renew, [mine, others], 'me', 600))
         self.assertEqual(timeutils.utcnow() + 10 * MINUTE, self.row('mine').lease_expires_at)
 
     def test_only_the_owner_releases_a_claim(self):
         mine, others = self.held('mine', attempts=2), self.held('others', 'you', attempts=2)
         self.held('unnamed')
-        self.assertEqual(set(), self.by(rows.release_unsaved, others, 'me', 60, uncounted=False))
-        self.assertEqual({'mine'}, self.by(rows.release_unsaved, mine, 'me', 60, uncounted=False))
+        self.assertEqual(set(), self.by(operation_claims.release_unsaved, others, 'me', 60, uncounted=False))
+        self.assertEqual({'mine'}, self.by(operation_claims.release_unsaved, mine, 'me', 60, uncounted=False))
         row = self.row('mine')
         self.assertEqual(
             (None, None, timeutils.utcnow() + MINUTE, 2),
@@ -131,17 +132,17 @@ class Claims(RowsTest):
 
     def test_uncounted_attempt_is_subtracted(self):
         mine = self.held('mine', attempts=2)
-        self.do(rows.release_unsaved, mine, 'me', 0, uncounted=True)
+        self.do(operation_claims.release_unsaved, mine, 'me', 0, uncounted=True)
         self.assertEqual(1, self.row('mine').attempts)
 
     def test_only_the_owner_moves_postpones_or_finishes_an_operation(self):
         mine, others = self.held('mine'), self.held('others', 'you')
         self.held('unnamed')
-        self.assertEqual({'mine'}, self.by(rows.move, mine, 'me', step=3))
+        self.assertEqual({'mine'}, self.by(operation_claims.move, mine, 'me', step=3))
         for call in (
-            lambda conn: rows.move(conn, others, 'me', step=3),
-            lambda conn: rows.postpone(conn, others, 'me'),
-            lambda conn: rows.finish(conn, others, 'me', rows.DONE),
+            lambda conn: operation_claims.move(conn, others, 'me', step=3),
+            lambda conn: operation_claims.postpone(conn, others, 'me'),
+            lambda conn: operation_claims.finish(conn, others, 'me', rows.DONE),
         ):
             self.assertRaises(errors.LostClaim, self.do, call)
         self.assertEqual(0, self.row('others').step)
@@ -149,13 +150,13 @@ class Claims(RowsTest):
     def test_postponed_operation_is_claimed_after_its_delay(self):
         mine = self.held('mine')
         self.held('unnamed')
-        self.assertEqual({'mine'}, self.by(rows.postpone, mine, 'me', 60))
+        self.assertEqual({'mine'}, self.by(operation_claims.postpone, mine, 'me', 60))
         self.assertIsNone(self.claim('mine'))
         self.time.advance_time_delta(MINUTE)
         self.assertEqual('other', self.claim('mine').owner)
 
     def test_operation_postponed_without_a_delay_is_due_at_once(self):
-        self.do(rows.postpone, self.held('mine', next_run_at=timeutils.utcnow() - MINUTE), 'me')
+        self.do(operation_claims.postpone, self.held('mine', next_run_at=timeutils.utcnow() - MINUTE), 'me')
         self.assertEqual(timeutils.utcnow(), self.row('mine').next_run_at)
         self.assertEqual('other', self.claim('mine').owner)
 
@@ -168,7 +169,7 @@ class Claims(RowsTest):
         for state in ENDED:
             self.held(state, f'of {state}', state=state)
         self.add('free')
-        self.assertEqual({'me', 'you'}, self.do(rows.claim_owners, 'share', 'here'))
+        self.assertEqual({'me', 'you'}, self.do(operation_claims.claim_owners, 'share', 'here'))
 
     def test_open_claims_of_a_dead_owner_are_freed(self):
         self.held('mine')
@@ -176,7 +177,7 @@ class Claims(RowsTest):
         self.held('others', 'you')
         for state in ENDED:
             self.held(state, state=state)
-        touched, count = self.table.told_by(rows.free_claims_of, 'me')
+        touched, count = self.table.told_by(operation_claims.free_claims_of, 'me')
         self.assertEqual(({'mine', 'elsewhere'}, 2), (touched, count))
         self.assertEqual('other', self.claim('mine').owner)
 
@@ -187,12 +188,14 @@ class Ends(RowsTest):
     def test_owner_finishes_only_its_operation(self):
         mine = self.held('mine', unique_key='mine')
         self.held('unnamed', unique_key='unnamed')
-        self.assertEqual(({'mine'}, True), self.table.told_by(rows.finish, mine, 'me', rows.FAILED, 'why'))
+        self.assertEqual(
+            ({'mine'}, True), self.table.told_by(operation_claims.finish, mine, 'me', rows.FAILED, 'why')
+        )
         row = self.row('mine')
         self.assertEqual((rows.FAILED, None, None, 'why'), (row.state, row.owner, row.unique_key, row.error))
 
     def test_ended_operations_are_deleted_when_they_are_old(self):
-        self.do(rows.finish, self.held('finished'), 'me', rows.DONE)
+        self.do(operation_claims.finish, self.held('finished'), 'me', rows.DONE)
         self.held('dropped', resource_id='other')
         self.do(rows.supersede, 'other', ['test'])
         self.assertEqual((set(), 0), self.table.told_by(rows.delete_ended, timeutils.utcnow()))
@@ -203,20 +206,21 @@ class Ends(RowsTest):
 
     def test_reopened_operation_is_claimed_at_once(self):
         mine = self.held('mine', unique_key='mine', steps='look')
-        self.do(rows.finish, mine, 'me', rows.FAILED, 'why')
+        self.do(operation_claims.finish, mine, 'me', rows.FAILED, 'why')
         self.do(rows.reopen, self.row('mine'), 'look', 'mine')
-        self.assertEqual('other', self.do(rows.claim, self.row('mine'), 'other', LEASE).owner)
+        self.assertEqual('other', self.do(operation_claims.claim, self.row('mine'), 'other', LEASE).owner)
 
     def test_operation_requested_again_starts_over_when_it_finishes(self):
         mine = self.held('mine', unique_key='mine', step=2, attempts=3, requested_count=2)
         self.assertEqual(
-            ({'mine'}, False), self.table.told_by(rows.finish, mine, 'me', rows.DONE, requested_count=1)
+            ({'mine'}, False),
+            self.table.told_by(operation_claims.finish, mine, 'me', rows.DONE, requested_count=1),
         )
         row = self.row('mine')
         self.assertEqual(
             (rows.OPEN, 'me', 'mine', 0, 1), (row.state, row.owner, row.unique_key, row.step, row.attempts)
         )
-        self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, requested_count=2))
+        self.assertTrue(self.do(operation_claims.finish, mine, 'me', rows.DONE, requested_count=2))
 
     def test_only_failed_operations_are_reopened_at_the_given_step(self):
         self.add(
@@ -329,7 +333,7 @@ class Wishes(RowsTest):
             self.time.advance_time_delta(MINUTE)
             if hurried:
                 self.do(rows.make_due, resource_id)
-            self.do(rows.postpone, resource_id, 'me', 600, seen)
+            self.do(operation_claims.postpone, resource_id, 'me', 600, seen)
             self.assertEqual(timeutils.utcnow() + (0 if hurried else 10) * MINUTE, self.row(name).next_run_at)
 
     def test_operation_is_found_by_its_id(self):

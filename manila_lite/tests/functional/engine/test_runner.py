@@ -10,6 +10,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
+from manila_lite.db.queries import operation_claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import begin
 from manila_lite.engine.plans import FAST, Plan, Step
@@ -82,7 +83,7 @@ class Trouble(base.ServiceTest):
         row = self.row(resource_id)
         if row.state == rows.OPEN and row.owner:
             with self.service.services.db.writer() as conn:
-                rows.free_claims_of(conn, row.owner)
+                operation_claims.free_claims_of(conn, row.owner)
 
     @staticmethod
     def plan(do, undo=None, failed=None, kind='test'):

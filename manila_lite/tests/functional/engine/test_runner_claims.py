@@ -10,6 +10,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
+from manila_lite.db.queries import operation_claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import process_names
 from manila_lite.engine.begin import begin
@@ -132,7 +133,7 @@ class Claims(base.ServiceTest):
     def test_operation_is_not_claimed_before_its_pending_release(self):
         operation_id = self.begin()
         with self.db.writer() as conn:
-            rows.claim(
+            operation_claims.claim(
                 conn, rows.get(conn, operation_id), self.runner.owner, -60
             )  # and that lease has run out
         self.runner._unsaved[operation_id] = True
@@ -153,7 +154,7 @@ class Claims(base.ServiceTest):
         for owner in owned:
             idents[owner] = self.begin()
             with self.db.writer() as conn:
-                rows.claim(conn, rows.get(conn, idents[owner]), owner, 60)
+                operation_claims.claim(conn, rows.get(conn, idents[owner]), owner, 60)
         self.assertEqual(process_names.name(), self.runner.owner.rpartition('/')[0])
         self.runner.free_dead_claims()
         self.assertEqual(
@@ -167,13 +168,13 @@ class Claims(base.ServiceTest):
             with self.db.writer() as conn:
                 work.pass_on(conn, 'share', beside.host)
             with self.db.writer() as conn:
-                rows.claim(conn, rows.get(conn, work.op.id), beside.owner, 60)
+                operation_claims.claim(conn, rows.get(conn, work.op.id), beside.owner, 60)
             raise errors.Final('refused')
 
         self.runner.executor.plans = {'test': Plan('test', (Step(pass_on_and_fail),), self.done, self.done)}
         operation_id = self.begin()
         with self.db.writer() as conn:
-            op = rows.claim(conn, rows.get(conn, operation_id), self.runner.owner, 60)
+            op = operation_claims.claim(conn, rows.get(conn, operation_id), self.runner.owner, 60)
         self.assertRaises(errors.LostClaim, self.runner.executor.run, op)
         row = self.row(operation_id)
         self.assertEqual(
@@ -211,7 +212,9 @@ class Claims(base.ServiceTest):
     def test_49_8_operation_that_another_worker_took_over_is_a_warning_with_its_cause(self):
         self.runner.start()
         said = self.lost(
-            lambda conn, operation_id: rows.move(conn, operation_id, self.runner.owner, owner='another')
+            lambda conn, operation_id: operation_claims.move(
+                conn, operation_id, self.runner.owner, owner='another'
+            )
         )
         self.assertIn('WARNING', said)
         self.assertIn('for longer than [operations] lease', said)

@@ -8,6 +8,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import engine, errors
 from manila_lite.db import models
+from manila_lite.db.queries import operation_claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step
 from manila_lite.tests.functional import base
@@ -65,7 +66,9 @@ class Tries(base.ServiceTest):
                 raise RuntimeError(f'{name} does not work')
             if how == 'die':
                 with self.db.writer() as conn:
-                    rows.free_claims_of(conn, work.op.owner)  # as the next process does at its start
+                    operation_claims.free_claims_of(
+                        conn, work.op.owner
+                    )  # as the next process does at its start
                 raise Killed
             if how == 'again':
                 raise errors.Again(0.0)

@@ -10,7 +10,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite.db import models
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.maintenance import schema_migrations
-from manila_lite.db.queries import evacuation, operation_views
+from manila_lite.db.queries import evacuation, operation_claims, operation_views
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import PLACE
 from manila_lite.engine.executor import Executor
@@ -110,7 +110,7 @@ class UpgradedTest(_MigrationTest):
         executor = self.executor(topic)
         with self.db.writer() as conn:
             seen = rows.get(conn, resource_id)
-            op = rows.claim(conn, seen, 'me', 60, **executor.step_values(seen))
+            op = operation_claims.claim(conn, seen, 'me', 60, **executor.step_values(seen))
         executor.run(op)
         with self.db.reader() as conn:
             return list(self.notes), rows.get(conn, resource_id)

@@ -9,8 +9,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import context, errors
 from manila_lite.db import models
-from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import share_server_migration
+from manila_lite.db.queries import operation_claims, share_server_migration
 from manila_lite.engine import Work
 from manila_lite.operation_data.migrations import MigrateServer
 from manila_lite.scheduler import host_states, migration
@@ -426,7 +425,7 @@ class Claims(refused.WithBackends):
         )
         with self.service.services.db.writer() as conn:
             found = conn.execute(table.select().where(table.c.resource_id == server)).one()
-            op = rows.claim(conn, found, 'me', 30)
+            op = operation_claims.claim(conn, found, 'me', 30)
         return Work(
             op, MigrateServer.from_json(op.data), context.admin(self.service.services), self.service.scheduler
         )

@@ -9,8 +9,8 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.db import models
+from manila_lite.db.queries import operation_claims, services, share_types, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import services, share_types, shares
 from manila_lite.engine.executor import Executor
 from manila_lite.engine.plans import WORK, Work
 from manila_lite.operation_data.shares import ResizeShare
@@ -107,7 +107,7 @@ class Growth(base.ServiceTest):
         """Let the scheduler run the operation once, with these parts of its services replaced."""
         with self.db.writer() as conn:
             conn.execute(models.operations.update().values(next_run_at=timeutils.utcnow()))
-            op = rows.claim(conn, rows.get(conn, self.operation_id), 'me', 60)
+            op = operation_claims.claim(conn, rows.get(conn, self.operation_id), 'me', 60)
         found = dataclasses.replace(self.service.services, **parts)
         Executor(found, 'me', {plan.kind: plan for plan in scheduling.PLANS}, self.service.scheduler).run(op)
 
@@ -155,10 +155,10 @@ class Growth(base.ServiceTest):
 
     def test_worker_without_its_claim_does_not_decide_about_capacity(self):
         with self.db.writer() as conn:
-            lost = rows.claim(
+            lost = operation_claims.claim(
                 conn, rows.get(conn, self.operation_id), 'slow', -1
             )  # its lease is over already
-            rows.claim(conn, rows.get(conn, self.operation_id), 'other', 60)
+            operation_claims.claim(conn, rows.get(conn, self.operation_id), 'other', 60)
         for room in (100, OLD):
             with self.db.writer() as conn:
                 conn.execute(models.pools.update().values(total_gb=room, free_gb=room))

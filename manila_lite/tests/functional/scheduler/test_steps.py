@@ -7,7 +7,7 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.db import models
-from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import operation_claims
 from manila_lite.engine import Work
 from manila_lite.scheduler import destinations, migration
 from manila_lite.scheduler import service as scheduling
@@ -43,7 +43,7 @@ class Steps(refused.WithBackends):
             found = conn.execute(
                 table.select().where(table.c.resource_id == resource_id, table.c.state == 'open')
             ).one()
-            op = rows.claim(conn, found, 'me', 30)
+            op = operation_claims.claim(conn, found, 'me', 30)
         data = next(plan.data for plan in scheduling.PLANS if plan.kind == op.kind)
         return Work(op, data.from_json(op.data), context.admin(self.service.services), self.service.scheduler)
 
