@@ -11,7 +11,7 @@ from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.queries import services
+from manila_lite.db.queries import pool_reports
 
 #: Characters that CIFS servers do not allow in user and group names.
 _NOT_IN_USERS = frozenset('"/\\[]:;|=,+*?<>')
@@ -48,7 +48,7 @@ def must_be_of_backend(conn: Connection, share: Row[Any], access_type: str) -> N
     """
     if _USUAL.get(share.share_proto) == access_type:
         return  # no backend refuses it: the usual request costs no statement more
-    for pool in services.list_pools(conn, (share.host,)):
+    for pool in pool_reports.list_pools(conn, (share.host,)):
         taken = pool.capabilities.get(values.ACCESS_TYPES, {}).get(share.share_proto)
         if taken and access_type not in taken:
             raise errors.Invalid(

@@ -23,7 +23,9 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import (
+    export_locations,
     manage_shares,
+    pool_reports,
     services,
     share_networks,
     share_server_queries,
@@ -107,7 +109,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
             },
             'manage',
         )
-        shares.set_export_locations_of(conn, {instance['id']: [values.ExportLocation(path)]})
+        export_locations.set_of_instances(conn, {instance['id']: [values.ExportLocation(path)]})
         row = shares.get(conn, ctx, share_id)
         share_actions.begin_at_backend(
             conn, ctx, 'share.manage', row, ManageShare(export_path=path, options=_options(wanted))
@@ -142,7 +144,7 @@ def _get_service_and_pool(conn: Connection, ctx: RequestContext, host: str) -> t
     service = services.get(conn, backend, 'manila-share')
     if not services.is_up(service, ctx.conf.service_down_time):
         raise errors.Invalid(f'service_host: {backend} is down.', code='backend_down')
-    found = services.list_pools(conn, [host])
+    found = pool_reports.list_pools(conn, [host])
     if not found:
         raise errors.Invalid(f'service_host: {backend} reports no pool {host}.', code='pool_not_found')
     return service, found[0]

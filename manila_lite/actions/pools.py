@@ -9,7 +9,7 @@ import re2
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import services, share_types
+from manila_lite.db.queries import pool_reports, services, share_types
 from manila_lite.values import pools
 
 #: Memory for the steps of one expression. A longer one is refused.
@@ -30,7 +30,7 @@ def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
     asked = wanted.get('capabilities') or {}
     with ctx.db.reader() as conn:
         specs = _specs_of_type(conn, ctx, wanted['share_type']) if wanted.get('share_type') else {}
-        rows = services.list_pools(conn)
+        rows = pool_reports.list_pools(conn)
     asked = {**extra_specs.capability_specs(specs), **asked}
     return [
         row

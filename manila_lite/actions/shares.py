@@ -18,7 +18,7 @@ from manila_lite.actions import (
 )
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
-from manila_lite.db.core import host_time, transitions
+from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_metadata
 from manila_lite.db.queries import (
@@ -32,6 +32,7 @@ from manila_lite.db.queries import (
     snapshots,
 )
 from manila_lite.db.queries import operations as rows
+from manila_lite.host import clock
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import CreateShare, ResizeShare, RevertShare
 from manila_lite.workflow import share_backups
@@ -82,7 +83,7 @@ def begin_create(
     new_keys = quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))
     values = {
         'id': share_id,
-        'created_at': host_time.without_jumps(),
+        'created_at': clock.without_jumps(),
         'project_id': ctx.project_id,
         'user_id': ctx.user_id,
         'name': wanted.get('name'),

@@ -10,7 +10,7 @@ from typing import Any
 
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.doctor import shares
+from manila_lite.db.doctor import operations as operation_findings
 from manila_lite.db.queries import operations, services
 from manila_lite.doctor import recovery, stuck_migrations
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
@@ -48,7 +48,7 @@ class _Verdict:
 
 def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield every operation that has not ended."""
-    rows = shares.list_operations(conn)
+    rows = operation_findings.list_operations(conn)
     world = _world(conn, repair, rows, stuck_migrations.unwanted(conn, rows))
     for op in rows:
         verdict = _judge(op, world)
@@ -173,12 +173,14 @@ def _nobody(op: Row[Any], world: _World) -> str | None:
 
 
 def _free(op: Row[Any]) -> Mend:
-    return functools.partial(_go_on, op=op, change=shares.drop_claim, said='its claim is free again')
+    return functools.partial(
+        _go_on, op=op, change=operation_findings.drop_claim, said='its claim is free again'
+    )
 
 
 def _hasten(op: Row[Any]) -> Mend:
     return functools.partial(
-        _go_on, op=op, change=shares.make_due, said='is due now, and its worker was told'
+        _go_on, op=op, change=operation_findings.make_due, said='is due now, and its worker was told'
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite import context, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.doctor import operations
 from manila_lite.db.doctor import shares as share_findings
 from manila_lite.db.queries import access, messages, shares, snapshots
 from manila_lite.db.queries.messages import Detail
@@ -46,14 +47,14 @@ def mend_status(
     row = _take(conn, resource_type, resource_id)
     if row is None:
         return None
-    return _end(conn, repair, resource_type, row, share_findings.last_operation(conn, resource_id))
+    return _end(conn, repair, resource_type, row, operations.last_operation(conn, resource_id))
 
 
 def mend_parked(conn: Connection, repair: RepairContext, op: Row[Any]) -> str | None:
     """Begin another operation like the parked one, or end the status of its resource."""
     if failed_cutovers.is_cut(op):
         return failed_cutovers.fail(conn, repair, op.id)
-    if not share_findings.delete_parked(conn, op.id):
+    if not operations.delete_parked(conn, op.id):
         return None
     data = read_data(op, OperationData)
     first = data is None or not data.begun_again

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.doctor import shares
-from manila_lite.db.queries import ensure, migration_promises, operations, services
+from manila_lite.db.doctor import backends
+from manila_lite.db.queries import ensure, migration_promises, operations, pool_reports, services
 from manila_lite.doctor.finding import Finding, RepairContext
 
 #: Reports that a backend may miss before its figures count as old.
@@ -17,7 +17,7 @@ _MISSED = 3
 def find_services(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield services that are not up, and backends that are up and have no pool."""
     conf = repair.services.conf
-    silent = set(services.list_backends_without_pools(conn, conf.service_down_time))
+    silent = set(pool_reports.list_backends_without_pools(conn, conf.service_down_time))
     for row in services.list_services(conn):
         up = services.is_up(row, conf.service_down_time)
         fault = services.clock_fault(row, conf.service_down_time, conf.operations.max_clock_difference)
@@ -39,7 +39,7 @@ def find_services(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
 
 def find_left_ensuring(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield services that are marked as ensuring their shares, without an open operation that does so."""
-    for row in shares.list_services_left_ensuring(conn):
+    for row in backends.list_services_left_ensuring(conn):
         yield Finding(
             'service',
             row.host,
@@ -89,7 +89,7 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     conf = repair.services.conf
     old = _MISSED * conf.capability_interval
     on_their_way = migration_promises.list_all(conn)
-    for row in shares.list_pools(conn):
+    for row in backends.list_pools(conn):
         for problem in row.capabilities.get('problems', ()):
             yield Finding('pool', row.host, 'problem', problem, wrong=True, about=row.backend_host)
         age = repair.age(row.reported_at) or 0.0
@@ -120,7 +120,7 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
 
 
 def _recount(conn: Connection, repair: RepairContext, row: Row[Any]) -> str | None:
-    promised = services.promises_of_pools(conn, row.backend_host).get(row.host, services.Promised())
-    if not shares.correct_promises(conn, row, promised.unseen, promised.provisioned):
+    promised = pool_reports.promises_of_pools(conn, row.backend_host).get(row.host, pool_reports.Promised())
+    if not backends.correct_promises(conn, row, promised.unseen, promised.provisioned):
         return None
     return f'{promised.unseen:g} GiB are claimed'

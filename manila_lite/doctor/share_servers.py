@@ -9,8 +9,8 @@ from typing import Any
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.doctor import operations as operation_findings
 from manila_lite.db.doctor import share_servers as rows
-from manila_lite.db.doctor import shares
 from manila_lite.db.queries import ensure as ensure_queries
 from manila_lite.db.queries import (
     messages,
@@ -150,7 +150,7 @@ def serve_again(conn: Connection, repair: RepairContext, host: str) -> str | Non
 
 def _mend_status(conn: Connection, repair: RepairContext, server_id: str) -> str | None:
     row = _take(conn, server_id)
-    return _end(conn, repair, row, shares.last_operation(conn, server_id)) if row else None
+    return _end(conn, repair, row, operation_findings.last_operation(conn, server_id)) if row else None
 
 
 def replace(conn: Connection, repair: RepairContext, op: Row[Any], first: bool) -> str | None:

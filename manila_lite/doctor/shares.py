@@ -8,6 +8,7 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.doctor import backends
 from manila_lite.db.doctor import shares as share_findings
 from manila_lite.db.queries import operations, shares
 from manila_lite.db.queries import share_migration as share_migration_queries
@@ -82,12 +83,12 @@ def _release(conn: Connection, repair: RepairContext, instance_id: str) -> str |
 
 def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares that their backend could not serve when they were last ensured."""
-    for op in share_findings.list_last_ensures(conn):
+    for op in backends.list_last_ensures(conn):
         data = recovery_table.read_data(op, EnsureShares)
         if data is None:
             continue
         left = data.left if op.state == operations.FAILED else ()
-        for row in share_findings.list_served(conn, op.host, sorted({*left, *data.broken})):
+        for row in backends.list_served(conn, op.host, sorted({*left, *data.broken})):
             yield Finding(
                 states.SHARE.resource_type,
                 row.id,
@@ -104,10 +105,8 @@ def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding
 
 def find_mount_options(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares whose export locations say another port, or other mount options, than their backend reports."""
-    reported = share_findings.list_reported_options(conn)
-    for row in share_findings.list_mount_options(
-        conn, [host for host, options in reported.items() if options]
-    ):
+    reported = backends.list_reported_options(conn)
+    for row in backends.list_mount_options(conn, [host for host, options in reported.items() if options]):
         needed = reported.get(row.host, {}).get(row.share_proto, '')
         if row.host in reported and row.options != needed:
             yield Finding(

@@ -16,7 +16,7 @@ from manila_lite import context, extra_specs
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
-from manila_lite.db.queries import services, shares
+from manila_lite.db.queries import pool_reports, shares
 from manila_lite.engine import Work
 from manila_lite.engine.plans import hold_many, pass_on_many
 from manila_lite.operation_data.shares import CreateShare, ResizeShare
@@ -56,7 +56,7 @@ def place_many(works: Sequence[Work[CreateShare]]) -> None:
         kept = [
             promise
             for promise in promises
-            if services.claim_space(
+            if pool_reports.claim_space(
                 conn, promise.pool.host, promise.pool.generation, promise.size, promise.most
             )
         ]
@@ -154,7 +154,7 @@ def grow_many(works: Sequence[Work[ResizeShare]]) -> None:
         hold_many(conn, works)
         by_backend = _by_name()
         for promise in _growth(conn, works):
-            if services.claim_space(
+            if pool_reports.claim_space(
                 conn, promise.pool.host, promise.pool.generation, promise.size, promise.most
             ):
                 by_backend[promise.pool.backend] += [work for work, _ in promise.chosen]

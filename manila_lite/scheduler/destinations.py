@@ -13,7 +13,7 @@ from manila_lite import errors
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
-from manila_lite.db.queries import services, share_server_queries
+from manila_lite.db.queries import pool_reports, share_server_queries
 from manila_lite.operation_data.migrations import Demand
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PlacementRequest, PoolState
@@ -108,7 +108,9 @@ def claim(conn: Connection, scheduler: Any, destination: Destination) -> bool:
     If it returns False, the transaction may have claimed a part, and has to be rolled back.
     """
     for needed in destination.claims:
-        if not services.claim_space(conn, needed.pool.host, needed.pool.generation, needed.size, needed.most):
+        if not pool_reports.claim_space(
+            conn, needed.pool.host, needed.pool.generation, needed.size, needed.most
+        ):
             return False
     for needed in destination.claims:
         scheduler.hosts.claimed(needed.pool, needed.size)

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import services
+from manila_lite.db.queries import pool_reports, services
 from manila_lite.engine.environment import REAL, Environment
 from manila_lite.scheduler.interface import PoolState
 from manila_lite.scheduler.placement import Groups
@@ -73,7 +73,7 @@ class Hosts:
         }
         moved = {host for host, service in alive.items() if self._alive.get(host) != service}
         versions = {
-            version[0]: version for version in services.list_pool_versions(conn) if version[1] in alive
+            version[0]: version for version in pool_reports.list_pool_versions(conn) if version[1] in alive
         }
         changed = self._changed(versions, moved)
         if changed or len(versions) != self._groups.count:
@@ -117,7 +117,7 @@ class Hosts:
                     provisioned_gb=provisioned,
                     **alive[backend]._asdict(),
                 )
-        for row in services.list_pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
+        for row in pool_reports.list_pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
             if row.host in versions:
                 fresh[row.host] = _state(row, alive[row.backend_host])
         if len(versions) == self._groups.count and all(self._groups.fits(pool) for pool in fresh.values()):
@@ -156,7 +156,8 @@ def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
 def now(conn: Connection, hosts: Collection[str], down_time: float) -> dict[str, PoolState]:
     """Return the pools with these host strings as they are now, by host string."""
     return {
-        row.host: _state(row, _service(row, down_time)) for row in services.list_pools(conn, sorted(hosts))
+        row.host: _state(row, _service(row, down_time))
+        for row in pool_reports.list_pools(conn, sorted(hosts))
     }
 
 

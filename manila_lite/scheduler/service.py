@@ -17,6 +17,7 @@ from manila_lite.db.queries import (
     idempotency_keys,
     messages,
     operations,
+    pool_reports,
     request_notes,
     share_group_snapshots,
     share_groups,
@@ -24,7 +25,6 @@ from manila_lite.db.queries import (
     shares,
     snapshots,
 )
-from manila_lite.db.queries import services as rows
 from manila_lite.engine import PLACE, Plan, Step, Work, nothing
 from manila_lite.engine.worker import Worker
 from manila_lite.operation_data import OperationData
@@ -116,7 +116,7 @@ def _may_report(conn: Connection, work: Work[Any]) -> bool:
     """Say whether a running backend has not reported its pools yet, and the request is young: one of them may suit it."""
     conf = work.ctx.conf
     return not timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait) and bool(
-        rows.list_backends_without_pools(conn, conf.service_down_time)
+        pool_reports.list_backends_without_pools(conn, conf.service_down_time)
     )
 
 
@@ -183,7 +183,7 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
 
 def _claim(conn: Connection, candidates: list[PoolState], request: PlacementRequest) -> PoolState | None:
     for pool in candidates:
-        if rows.claim_space(
+        if pool_reports.claim_space(
             conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)
         ):
             return pool

@@ -178,11 +178,11 @@ class Service(fixtures.Fixture):
 
     def wait_for_pool(self, name):
         """Wait until the backend has reported its pools."""
-        from manila_lite.db.queries import services as rows
+        from manila_lite.db.queries import pool_reports
 
         def known():
             with self.services.db.reader() as conn:
-                return any(f'@{name}#' in row.host for row in rows.list_pools(conn))
+                return any(f'@{name}#' in row.host for row in pool_reports.list_pools(conn))
 
         waiting.until(known, f'backend {name} has reported a pool')
 

@@ -10,7 +10,15 @@ from oslo_utils import timeutils
 from manila_lite import context, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, messages, services, share_migration, share_server_migration, shares
+from manila_lite.db.queries import (
+    access,
+    export_locations,
+    messages,
+    pool_reports,
+    share_migration,
+    share_server_migration,
+    shares,
+)
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
 from manila_lite.engine.plans import FAST, Work
@@ -74,7 +82,7 @@ class ShareMigrations(Migrations[MigrateShare]):
             return
         transitions.remove(conn, states.SHARE, (work.data.target,), states.SHARE['receive'].during)
         if work.data.claimed:
-            services.release_space(conn, *work.data.claimed)
+            pool_reports.release_space(conn, *work.data.claimed)
 
     def keep_failed(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Set the second instance to error, and the task state of the share. A host that copied is shut out."""
@@ -203,7 +211,7 @@ def _swap_instances(conn: Connection, data: MigrateShare, source: Any, target: A
     )
     if data.abilities.get('replication_type'):
         transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
-    shares.set_export_locations_of(conn, {target.instance_id: data.moved.exports})
+    export_locations.set_of_instances(conn, {target.instance_id: data.moved.exports})
     share_server_migration.set_provider_locations(conn, data.moved.provider_locations)
 
 

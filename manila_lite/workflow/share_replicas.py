@@ -13,7 +13,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
     messages,
-    services,
+    pool_reports,
     share_migration,
     share_replicas,
     share_server_migration,
@@ -116,7 +116,7 @@ def not_made(conn: Connection, work: Work[CreateReplica], error: Exception) -> N
     """Set the replica to error, and tell its owner why."""
     access.lock(conn, work.data.share_id)
     if work.data.claimed:
-        services.release_space(conn, *work.data.claimed)
+        pool_reports.release_space(conn, *work.data.claimed)
     if share_replicas.as_share(conn, work.resource_id) is not None:
         transitions.fail(conn, _SHARE, 'create', work.resource_id)
         transitions.set_replica_state(conn, work.resource_id, states.Replica.ERROR)

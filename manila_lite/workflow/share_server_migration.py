@@ -10,14 +10,14 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import (
     access,
+    export_locations,
     messages,
     operations,
-    services,
+    pool_reports,
     share_networks,
     share_server_capabilities,
     share_server_migration,
     share_server_queries,
-    shares,
 )
 from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
 from manila_lite.engine.plans import FAST, Work
@@ -155,7 +155,7 @@ class ServerMigrations(Migrations[MigrateServer]):
     def _release_claims(conn: Connection, data: MigrateServer) -> None:
         """Give back the capacity. This comes last in a transaction, since reports and other requests wait for the pools."""
         for pool, size in sorted(data.claims.items()):
-            services.release_space(conn, pool, size)
+            pool_reports.release_space(conn, pool, size)
 
     def payload(self, resource_id: str, data: MigrateServer) -> dict[str, Any]:
         return {
@@ -239,7 +239,7 @@ class ServerMigrations(Migrations[MigrateServer]):
 def _move_all(conn: Connection, work: Work[MigrateServer], rows: Iterable[Any]) -> None:
     """Move the shares, and their snapshots, to the target, with their places there."""
     data, there = work.data, {row.instance_id for row in rows}
-    shares.set_export_locations_of(
+    export_locations.set_of_instances(
         conn,
         {
             instance_id: locations

@@ -16,7 +16,7 @@ import report
 from oslo_utils import timeutils
 
 from manila_lite.db import models
-from manila_lite.db.queries import services
+from manila_lite.db.queries import pool_reports, services
 from manila_lite.scheduler import service as scheduler
 from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
@@ -93,7 +93,7 @@ def compare(figures: report.Report, made: inside.Inside, count: int) -> None:
     def claim() -> None:
         pool = next(fitting)
         with db.writer() as conn:
-            assert services.claim_space(conn, pool.host, pool.generation, REQUEST.size, _ROOM)
+            assert pool_reports.claim_space(conn, pool.host, pool.generation, REQUEST.size, _ROOM)
 
     def decide() -> None:
         with db.writer() as conn:

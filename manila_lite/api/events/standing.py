@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite.api.events.records import POOL, SERVICE, Record
 from manila_lite.db.core.engine import Connection, Database
-from manila_lite.db.queries import services
+from manila_lite.db.queries import pool_reports, services
 
 #: Seconds between looks.
 EVERY = 5.0
@@ -50,9 +50,9 @@ class Standing:
         )
 
     def _pools(self, conn: Connection, known: dict[Any, Any]) -> tuple[dict[Any, Any], list[tuple[Any, Any]]]:
-        states = {version[0]: tuple(version) for version in services.list_pool_versions(conn)}
+        states = {version[0]: tuple(version) for version in pool_reports.list_pool_versions(conn)}
         changed = [host for host, state in states.items() if known.get(host) != state]
-        rows = services.list_pools(conn, changed) if changed else []
+        rows = pool_reports.list_pools(conn, changed) if changed else []
         return states, [(row.host, row) for row in rows if self._is_up(row)]
 
     def _services(

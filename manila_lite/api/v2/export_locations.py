@@ -69,7 +69,7 @@ def show_of_instance(req: Request) -> Any:
 
 def show_all(conn: Connection, req: Request, *instance_ids: str) -> list[Any]:
     """Return the export locations of instances that the caller sees, loaded for the view."""
-    by_instance = shares.export_locations_of(conn, instance_ids)
+    by_instance = export_locations.of_instances(conn, instance_ids)
     rows = [
         row
         for instance_id in instance_ids

@@ -14,7 +14,7 @@ from manila_lite.api.framework.handlers import CTX, path, read
 from manila_lite.api.request import Request
 from manila_lite.api.v2.shares import rules_status
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import share_instances, shares
+from manila_lite.db.queries import export_locations, share_instances, shares
 
 
 def exports_of(row: Any, req: Request) -> list[str]:
@@ -48,7 +48,7 @@ def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
 
 def _load_exports(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     if req.version < versions.EXPORT_LOCATIONS:
-        req.related['exports'] = shares.export_locations_of(conn, [row.id for row in rows])
+        req.related['exports'] = export_locations.of_instances(conn, [row.id for row in rows])
 
 
 def reset_status(req: Request) -> None:

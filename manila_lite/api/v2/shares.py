@@ -15,7 +15,7 @@ from manila_lite.api.framework.metadata import MetadataCalls, metadata_calls
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import share_replicas, shares
+from manila_lite.db.queries import export_locations, share_replicas, shares
 
 # Reading rows -----------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ def load_related(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     if named := [row.id for row in rows if row.replication_type]:
         req.related['replicated'] = share_replicas.filter_replicated(conn, named)
     if req.version < versions.EXPORT_LOCATIONS:
-        req.related['exports'] = shares.export_locations_of(conn, [row.instance_id for row in rows])
+        req.related['exports'] = export_locations.of_instances(conn, [row.instance_id for row in rows])
 
 
 #: Filters by export locations. Users do not see those that are for administrators only.

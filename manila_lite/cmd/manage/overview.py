@@ -15,7 +15,7 @@ from manila_lite.api.events.audience import Audience
 from manila_lite.api.v2.operations import OPERATION
 from manila_lite.cmd.manage.watch import fraction, time_left, to_gib
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import overview, request_notes, services
+from manila_lite.db.queries import overview, pool_reports, request_notes, services
 
 #: Operations that are looked at, at most.
 MOST = 200
@@ -85,7 +85,7 @@ class OverviewReader:
             running, waiting = overview.count_open(conn)
             ended = {name: overview.count_ended(conn, begin) for name, begin in since.items()}
             found = overview.list_operations(conn, min(since.values()), MOST)
-            pools, all_services = services.list_pools(conn), services.list_services(conn)
+            pools, all_services = pool_reports.list_pools(conn), services.list_services(conn)
             bad, worst = request_notes.count(conn), request_notes.list_worst(conn, WORST)
         shown = OPERATION.render_all(found, self._reader)
         rates = self._measure(shown, now)

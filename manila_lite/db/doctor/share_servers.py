@@ -10,7 +10,7 @@ from manila_lite import states
 from manila_lite.db import models
 from manila_lite.db.doctor.operations import OPERATION_COLUMNS, operation_on, since
 from manila_lite.db.queries import share_server_migration, share_server_queries
-from manila_lite.db.queries.services import list_pools
+from manila_lite.db.queries.pool_reports import list_pools
 
 #: The capability in which a backend reports the servers that it holds and that have no row.
 STRAYS = 'stray_share_servers'

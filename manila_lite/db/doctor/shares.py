@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the database's rows for the doctor, one statement each, and the repair of operations, quota and pools.
+"""What a doctor asks about shares, their snapshots and rules: one statement for each check.
 
 Statuses are not written here: ``db/core/transitions.py`` does that. Every write names the values that were seen, so that it
 changes nothing if another process was faster.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import states, values
+from manila_lite import states
 from manila_lite.db import models
-from manila_lite.db.core import host_time
-from manila_lite.db.core.database_clock import AS_OF
 from manila_lite.db.doctor.operations import OPERATION_COLUMNS, UNDER_WAY, operation_on, since
 from manila_lite.db.queries import (
     access,
@@ -30,76 +27,9 @@ _shares = models.shares
 _instances = models.share_instances
 _snapshots = models.snapshots
 _rules = models.access_rules
-_pools = models.pools
-_services = models.services
 _zones = models.availability_zones
 
-_SYNC = access.SYNC
 _RESIZING = tuple(states.SHARE[verb].during for verb in ('extend', 'shrink', 'revert'))
-
-#: The columns of an operation without its data, and the data as stored text: they may be unreadable.
-_OPERATION = (
-    *(column for column in _operations.c if column.name != 'data'),
-    sa.type_coerce(_operations.c.data, sa.Text).label('text'),
-)
-
-
-# Operations -----------------------------------------------------------------------------------
-
-
-def list_operations(conn: Connection) -> list[Row[Any]]:
-    """Return the operations that are open or parked, oldest first, with their data as ``text``."""
-    return list(
-        conn.execute(
-            sa.select(*_OPERATION)
-            .where(_operations.c.state.in_(UNDER_WAY))
-            .order_by(_operations.c.created_at, _operations.c.id)
-        )
-    )
-
-
-def last_operation(conn: Connection, resource_id: str) -> Row[Any] | None:
-    """Return the last operation that was begun on a resource, except for access rules, with any result."""
-    return conn.execute(
-        sa.select(*_OPERATION)
-        .where(_operations.c.resource_id == resource_id, _operations.c.kind != _SYNC)
-        .order_by(_operations.c.created_at.desc(), _operations.c.id.desc())
-        .limit(1)
-    ).first()
-
-
-def drop_claim(conn: Connection, seen: Row[Any]) -> bool:
-    """Drop the claim of the operation if it is still as ``seen``, and make it due now. Say whether it was."""
-    return _due_now(
-        conn, seen, _operations.c.owner == seen.owner, _operations.c.lease_expires_at == seen.lease_expires_at
-    )
-
-
-def make_due(conn: Connection, seen: Row[Any]) -> bool:
-    """Make the operation due now if it is still unclaimed. Say whether it was."""
-    return _due_now(conn, seen, _operations.c.owner.is_(None))
-
-
-def _due_now(conn: Connection, seen: Row[Any], *conditions: Any) -> bool:
-    return bool(
-        conn.execute(
-            _operations.update()
-            .where(_operations.c.id == seen.id, _operations.c.state == 'open', *conditions)
-            .values(owner=None, lease_expires_at=None, next_run_at=host_time.now(conn))
-        ).rowcount
-    )
-
-
-def delete_parked(conn: Connection, operation_id: str) -> bool:
-    """Delete the operation if it is parked. Say whether it was."""
-    return bool(
-        conn.execute(
-            _operations.delete().where(_operations.c.id == operation_id, _operations.c.state == 'parked')
-        ).rowcount
-    )
-
-
-# Resources ------------------------------------------------------------------------------------
 
 
 def _shares_with_work() -> sa.Select[Any]:
@@ -176,7 +106,7 @@ def _being_backed_up() -> sa.ColumnElement[bool]:
 
 def _with_own_work() -> sa.Select[Any]:
     work = sa.or_(
-        operation_on(_shares.c.id, _operations.c.kind != _SYNC),
+        operation_on(_shares.c.id, _operations.c.kind != access.SYNC),
         _moving(_instances.c.status, states.SHARE),
         _being_ensured(),
         _being_promoted(),
@@ -256,7 +186,7 @@ def list_rules(conn: Connection) -> list[Row[Any]]:
             )
             .join(_shares, _shares.c.id == _rules.c.share_id)
             .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary))
-            .outerjoin(_operations, operation_on(_rules.c.share_id, _operations.c.kind == _SYNC))
+            .outerjoin(_operations, operation_on(_rules.c.share_id, _operations.c.kind == access.SYNC))
             .where(_rules.c.state.in_(states.ACCESS.transient))
             .order_by(_rules.c.created_at, _rules.c.id)
         )
@@ -301,7 +231,7 @@ def list_shares_without_rule_operation(conn: Connection) -> list[Row[Any]]:
     on_the_way = sa.exists().where(
         _rules.c.share_id == _shares.c.id, _rules.c.state.in_(states.ACCESS.transient)
     )
-    work = operation_on(_shares.c.id, _operations.c.kind == _SYNC)
+    work = operation_on(_shares.c.id, _operations.c.kind == access.SYNC)
     return list(
         conn.execute(
             _shares_with_work()
@@ -315,16 +245,13 @@ def list_shares_without_rule_operation(conn: Connection) -> list[Row[Any]]:
     )
 
 
-# Quota ----------------------------------------------------------------------------------------
-
-
 def _left_sizes(*conditions: Any) -> list[Any]:
     idle = sa.exists().where(
         _instances.c.share_id == _shares.c.id,
         ~_instances.c.is_secondary,
         _instances.c.status.not_in(_RESIZING),
     )
-    work = sa.exists().where(operation_on(_shares.c.id, _operations.c.kind != _SYNC))
+    work = sa.exists().where(operation_on(_shares.c.id, _operations.c.kind != access.SYNC))
     return [_shares.c.target_size.is_not(None), idle, ~work, *conditions]
 
 
@@ -346,128 +273,5 @@ def clear_stale_target_size(conn: Connection, share_id: str) -> bool:
     return bool(
         conn.execute(
             _shares.update().where(*_left_sizes(_shares.c.id == share_id)).values(target_size=None)
-        ).rowcount
-    )
-
-
-# Services and pools ---------------------------------------------------------------------------
-
-
-def list_services_left_ensuring(conn: Connection) -> list[Row[Any]]:
-    """Return the services that are marked as ensuring their shares, without an open operation that does so."""
-    work = sa.exists().where(
-        _operations.c.kind == ensure.KIND,
-        _operations.c.host == _services.c.host,
-        _operations.c.state == 'open',
-    )
-    return list(
-        conn.execute(sa.select(_services).where(_services.c.ensuring, ~work).order_by(_services.c.id))
-    )
-
-
-def list_last_ensures(conn: Connection) -> list[Row[Any]]:
-    """Return the last run over the shares of each backend that has ended, unless another one is open."""
-    later = _operations.alias()
-    newer = sa.exists().where(
-        later.c.kind == ensure.KIND,
-        later.c.host == _operations.c.host,
-        sa.or_(later.c.state.in_(UNDER_WAY), later.c.created_at > _operations.c.created_at),
-    )
-    return list(
-        conn.execute(
-            sa.select(*_OPERATION)
-            .where(_operations.c.kind == ensure.KIND, _operations.c.state.not_in(UNDER_WAY), ~newer)
-            .order_by(_operations.c.host)
-        )
-    )
-
-
-def list_served(conn: Connection, host: str, instance_ids: Iterable[str]) -> list[Row[Any]]:
-    """Return those of these instances, with their shares, that the backend should serve."""
-    return ensure.list_shares_by_instance(conn, host, instance_ids, ensure.NOT_SERVED)
-
-
-def list_mount_options(conn: Connection, hosts: Iterable[str]) -> list[Row[Any]]:
-    """Return shares with the mount options of their export locations: those that have any, and all that are on these pools
-    and whose clients need some.
-    """
-    exports, pairs = models.export_locations, models.export_location_metadata
-    options = sa.and_(pairs.c.owner_id == exports.c.id, pairs.c.key == values.MOUNT_OPTIONS)
-    return list(
-        conn.execute(
-            sa.select(
-                _shares.c.id,
-                _shares.c.project_id,
-                _shares.c.share_proto,
-                _instances.c.host,
-                sa.func.coalesce(pairs.c.value, '').label('options'),
-            )
-            .distinct()
-            .join(_instances, _instances.c.share_id == _shares.c.id)
-            .join(exports, exports.c.share_instance_id == _instances.c.id)
-            .outerjoin(pairs, options)
-            .where(
-                _instances.c.status.not_in(tuple(ensure.NOT_SERVED)),
-                sa.or_(pairs.c.value.is_not(None), _instances.c.host.in_(tuple(hosts))),
-            )
-            .order_by(_shares.c.id)
-        )
-    )
-
-
-def list_reported_options(conn: Connection) -> dict[str, dict[str, str]]:
-    """Return the mount options that clients need, by pool and protocol; only of pools that report them."""
-    said = sa.type_coerce(_pools.c.capabilities, sa.Text).contains(f'"{values.MOUNT_OPTIONS}"')
-    return {
-        row.host: row.capabilities[values.MOUNT_OPTIONS]
-        for row in conn.execute(sa.select(_pools.c.host, _pools.c.capabilities).where(said))
-        if values.MOUNT_OPTIONS in row.capabilities
-    }
-
-
-def list_pools(conn: Connection) -> list[Row[Any]]:
-    """Return every pool with its service's heartbeat, and ``most``: the GiB that its shares can have been promised."""
-    growth = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size), else_=_shares.c.size)
-    most = (
-        sa.select(sa.func.coalesce(sa.func.sum(growth), 0))
-        .select_from(_shares.join(_instances))
-        .where(_instances.c.host == _pools.c.host)
-        .scalar_subquery()
-    )
-    return list(
-        conn.execute(
-            sa.select(
-                _pools.c.host,
-                _pools.c.backend_host,
-                _pools.c.generation,
-                _pools.c.claimed_gb,
-                _pools.c.provisioned_gb,
-                _pools.c.reported_at,
-                _pools.c.capabilities,
-                most.label('most'),
-                _services.c.heartbeat_at,
-                _services.c.stopped,
-                AS_OF,
-            )
-            .join(
-                _services,
-                sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'),
-            )
-            .order_by(_pools.c.host)
-        )
-    )
-
-
-def correct_promises(conn: Connection, seen: Row[Any], unseen: float, provisioned: float) -> bool:
-    """Set the promised GiB of the pool to the sum of its shares, if it is still as ``seen``."""
-    return bool(
-        conn.execute(
-            _pools.update()
-            .where(
-                _pools.c.host == seen.host,
-                _pools.c.generation == seen.generation,
-                _pools.c.claimed_gb == seen.claimed_gb,
-            )
-            .values(claimed_gb=unseen, provisioned_gb=provisioned, allocated_gb=unseen + provisioned)
         ).rowcount
     )

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
-from manila_lite.db.core import host_time
+from manila_lite.host import clock
 
 #: A column with a ``key`` has that name in the code. Its name in the database is older and stays: during an upgrade,
 #: services of the release before read it.
@@ -64,8 +64,8 @@ def ref(
 def times() -> tuple[sa.Column[Any], sa.Column[Any]]:
     """Return the columns created_at and updated_at, which are set automatically."""
     return (
-        sa.Column('created_at', Time, nullable=False, default=host_time.without_jumps),
-        sa.Column('updated_at', Time, onupdate=host_time.without_jumps),
+        sa.Column('created_at', Time, nullable=False, default=clock.without_jumps),
+        sa.Column('updated_at', Time, onupdate=clock.without_jumps),
     )
 
 

@@ -3,8 +3,8 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.core import host_time
 from manila_lite.db.models.base import Id, Name, Secret, Time, metadata, primary_key, times
+from manila_lite.host import clock
 
 security_services = sa.Table(
     'security_services',
@@ -33,5 +33,5 @@ share_network_security_services = sa.Table(
     ),
     # No cascade: a service in use cannot be deleted.
     sa.Column('security_service_id', Id, sa.ForeignKey('security_services.id'), primary_key=True, index=True),
-    sa.Column('created_at', Time, nullable=False, default=host_time.without_jumps),
+    sa.Column('created_at', Time, nullable=False, default=clock.without_jumps),
 )

@@ -3,7 +3,6 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.core import host_time
 from manila_lite.db.models.base import (
     Id,
     Name,
@@ -16,6 +15,7 @@ from manila_lite.db.models.base import (
     ref,
     times,
 )
+from manila_lite.host import clock
 
 share_servers = sa.Table(
     'share_servers',
@@ -61,7 +61,7 @@ share_server_share_network_subnet_mappings = sa.Table(
         sa.ForeignKey('share_network_subnets.id', name='fk_server_subnet_mappings_subnet'),
         nullable=False,
     ),
-    sa.Column('created_at', Time, nullable=False, default=host_time.without_jumps),
+    sa.Column('created_at', Time, nullable=False, default=clock.without_jumps),
     sa.PrimaryKeyConstraint('share_server_id', 'share_network_subnet_id', name='pk_server_subnet_mappings'),
     sa.Index('ix_server_subnet_mappings_subnet', 'share_network_subnet_id'),
 )

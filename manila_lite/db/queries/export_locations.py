@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single export locations and their metadata. ``db/queries/shares.py`` lists them by instance, and stores them.
+"""Export locations of share instances, and their metadata.
 
 The metadata key ``preferred`` is the column of that name; lists show it with each location.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import strutils
+from oslo_utils import strutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
+from manila_lite import errors, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core.prepared import Among, Write
+from manila_lite.db.core.rows import get_row, group_rows
 
 _exports = models.export_locations
 _metadata = models.export_location_metadata
@@ -86,3 +87,92 @@ def _flag(text: str) -> bool:
         return strutils.bool_from_string(text, strict=True)
     except ValueError:
         raise errors.Invalid(f'metadata: {PREFERRED}: {text!r} is neither true nor false.') from None
+
+
+_EXPORTS_OF = Among(
+    sa.select(_exports, _metadata.c.value.label(values.MOUNT_OPTIONS))
+    .outerjoin(
+        _metadata, sa.and_(_metadata.c.owner_id == _exports.c.id, _metadata.c.key == values.MOUNT_OPTIONS)
+    )
+    .order_by(_exports.c.share_instance_id, _exports.c.position),
+    _exports.c.share_instance_id,
+    named=True,
+)
+
+
+def of_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
+    """Return the export locations of instances, with their ``mount_options``, by instance id, in the order in which clients
+    should try them.
+    """
+    return group_rows(_EXPORTS_OF.all(conn, tuple(instance_ids)), 'share_instance_id')
+
+
+_KEPT_EXPORT = Write(
+    _exports.update()
+    .where(_exports.c.id == sa.bindparam('location_id'))
+    .values(
+        {
+            name: sa.bindparam(f'new_{name}', type_=_exports.c[name].type)
+            for name in ('position', 'preferred', 'is_admin_only')
+        }
+    )
+)
+_ADD_EXPORT, _ADD_EXPORT_PAIR = Write(_exports.insert()), Write(_metadata.insert())
+
+
+def set_of_instances(
+    conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]], *, new: bool = False
+) -> None:
+    """Set the export locations of instances, by id, in the same number of statements for any number. A path that stays keeps
+    its id, and its metadata but the mount options. ``new``: none of them has any yet.
+    """
+    old = (
+        {}
+        if new
+        else {
+            (row.share_instance_id, row.path): row
+            for rows in of_instances(conn, wanted).values()
+            for row in rows
+        }
+    )
+    fresh: list[dict[str, Any]] = []
+    pairs_of: list[dict[str, Any]] = []
+    changed: list[dict[str, Any]] = []
+    stale: list[str] = []
+    for instance_id, locations in wanted.items():
+        for position, location in enumerate(locations):
+            columns = {
+                'position': position,
+                'preferred': location.preferred,
+                'is_admin_only': location.is_admin_only,
+            }
+            row = old.pop((instance_id, location.path), None)
+            if row is None:
+                location_id = uuidutils.generate_uuid()
+                fresh.append(
+                    {'id': location_id, 'share_instance_id': instance_id, 'path': location.path, **columns}
+                )
+                pairs_of += [
+                    {'owner_id': location_id, 'key': key, 'value': value}
+                    for key, value in location.metadata.items()
+                ]
+                continue
+            if (row.position, row.preferred, row.is_admin_only) != tuple(columns.values()):
+                changed.append(
+                    {'location_id': row.id, **{f'new_{name}': value for name, value in columns.items()}}
+                )
+            if (row.mount_options or '') != location.mount_options:
+                stale.append(row.id)
+                pairs_of += (
+                    [{'owner_id': row.id, 'key': values.MOUNT_OPTIONS, 'value': location.mount_options}]
+                    if location.mount_options
+                    else []
+                )
+    if stale:
+        conn.execute(
+            _metadata.delete().where(_metadata.c.owner_id.in_(stale), _metadata.c.key == values.MOUNT_OPTIONS)
+        )
+    if old:
+        conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
+    for statement, rows in ((_KEPT_EXPORT, changed), (_ADD_EXPORT, fresh), (_ADD_EXPORT_PAIR, pairs_of)):
+        statement.execute_many(conn, rows)

@@ -77,8 +77,6 @@ _CLAIM_MANY = WriteAmong(
     ),
     operations.c.id,
 )
-
-
 _CLAIMED = Among(
     sa.select(operations).where(operations.c.owner == _given('me', 'owner')),
     operations.c.id,

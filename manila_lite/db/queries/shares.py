@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 from sqlalchemy.sql import schema
 
-from manila_lite import context, errors, values
+from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
 from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong, WriteEach
-from manila_lite.db.core.rows import group_rows, updater
+from manila_lite.db.core.rows import updater
 from manila_lite.db.queries import affinity, hosts
 
 _shares = models.shares
@@ -388,93 +387,3 @@ def delete(conn: Connection, share_ids: Iterable[str]) -> None:
     wanted = sorted(share_ids)
     affinity.remove_shares(conn, wanted)
     conn.execute(_shares.delete().where(_shares.c.id.in_(wanted)))
-
-
-# Export locations -----------------------------------------------------------------------------
-
-_pairs = models.export_location_metadata
-_EXPORTS_OF = Among(
-    sa.select(_exports, _pairs.c.value.label(values.MOUNT_OPTIONS))
-    .outerjoin(_pairs, sa.and_(_pairs.c.owner_id == _exports.c.id, _pairs.c.key == values.MOUNT_OPTIONS))
-    .order_by(_exports.c.share_instance_id, _exports.c.position),
-    _exports.c.share_instance_id,
-    named=True,
-)
-
-
-def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
-    """Return the export locations of instances, with their ``mount_options``, by instance id, in the order in which clients
-    should try them.
-    """
-    return group_rows(_EXPORTS_OF.all(conn, tuple(instance_ids)), 'share_instance_id')
-
-
-_KEPT_EXPORT = Write(
-    _exports.update()
-    .where(_exports.c.id == sa.bindparam('location_id'))
-    .values(
-        {
-            name: sa.bindparam(f'new_{name}', type_=_exports.c[name].type)
-            for name in ('position', 'preferred', 'is_admin_only')
-        }
-    )
-)
-_ADD_EXPORT, _ADD_EXPORT_PAIR = Write(_exports.insert()), Write(_pairs.insert())
-
-
-def set_export_locations_of(
-    conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]], *, new: bool = False
-) -> None:
-    """Set the export locations of instances, by id, in the same number of statements for any number. A path that stays keeps
-    its id, and its metadata but the mount options. ``new``: none of them has any yet.
-    """
-    old = (
-        {}
-        if new
-        else {
-            (row.share_instance_id, row.path): row
-            for rows in export_locations_of(conn, wanted).values()
-            for row in rows
-        }
-    )
-    fresh: list[dict[str, Any]] = []
-    pairs_of: list[dict[str, Any]] = []
-    changed: list[dict[str, Any]] = []
-    stale: list[str] = []
-    for instance_id, locations in wanted.items():
-        for position, location in enumerate(locations):
-            columns = {
-                'position': position,
-                'preferred': location.preferred,
-                'is_admin_only': location.is_admin_only,
-            }
-            row = old.pop((instance_id, location.path), None)
-            if row is None:
-                location_id = uuidutils.generate_uuid()
-                fresh.append(
-                    {'id': location_id, 'share_instance_id': instance_id, 'path': location.path, **columns}
-                )
-                pairs_of += [
-                    {'owner_id': location_id, 'key': key, 'value': value}
-                    for key, value in location.metadata.items()
-                ]
-                continue
-            if (row.position, row.preferred, row.is_admin_only) != tuple(columns.values()):
-                changed.append(
-                    {'location_id': row.id, **{f'new_{name}': value for name, value in columns.items()}}
-                )
-            if (row.mount_options or '') != location.mount_options:
-                stale.append(row.id)
-                pairs_of += (
-                    [{'owner_id': row.id, 'key': values.MOUNT_OPTIONS, 'value': location.mount_options}]
-                    if location.mount_options
-                    else []
-                )
-    if stale:
-        conn.execute(
-            _pairs.delete().where(_pairs.c.owner_id.in_(stale), _pairs.c.key == values.MOUNT_OPTIONS)
-        )
-    if old:
-        conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
-    for statement, rows in ((_KEPT_EXPORT, changed), (_ADD_EXPORT, fresh), (_ADD_EXPORT_PAIR, pairs_of)):
-        statement.execute_many(conn, rows)

@@ -13,7 +13,7 @@ from manila_lite import errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_metadata
-from manila_lite.db.queries import access, ensure, messages, shares
+from manila_lite.db.queries import access, ensure, export_locations, messages
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Work
 from manila_lite.manager.plans import task
@@ -129,7 +129,7 @@ def _store_locations(conn: Connection, good: Results) -> int:
         and _shown(result.export_locations) != _shown(one.target.share.export_locations)
     }
     if changed:
-        shares.set_export_locations_of(conn, changed)
+        export_locations.set_of_instances(conn, changed)
     return len(changed)
 
 

@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 from manila_lite import errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import quotas, share_server_queries, shares, snapshots
+from manila_lite.db.queries import export_locations, quotas, share_server_queries, shares, snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
@@ -58,7 +58,7 @@ def managed(conn: Connection, work: Work[ManageShare], instance_id: str) -> dict
     """Store the share's size and export locations. Being over quota is only logged now."""
     row = shares.find_by_instance(conn, instance_id)
     shares.update(conn, work.resource_id, size=work.data.size)
-    shares.set_export_locations_of(conn, {instance_id: work.data.exports})
+    export_locations.set_of_instances(conn, {instance_id: work.data.exports})
     if row is not None:
         _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data.size or 0)
     _emit_managed(work, 'manage.end')

@@ -8,13 +8,13 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
+    export_locations,
     messages,
     operation_claims,
     operations,
     share_migration,
     share_server_migration,
     share_server_queries,
-    shares,
 )
 from manila_lite.engine import Plan, Step, Work, nothing
 from manila_lite.manager.plans import former_exports, share_servers
@@ -40,7 +40,7 @@ def apply_rules(work: Work[ApplyServerRules]) -> None:
             raise errors.Again(SOON)
         server = share_servers.load_server(conn, work)
         rows = share_server_migration.shares_of(conn, server.id)
-        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
+        exports = export_locations.of_instances(conn, [row.instance_id for row in rows])
         copy_clients = access.copy_clients_of(conn, [row.id for row in rows])
         wanted = access.rules_in_force(conn, [row.id for row in rows], copy_clients)
     work.data.shut_out = [copy_client.backup_id for copy_client in copy_clients if copy_client.rule is None]

@@ -13,10 +13,10 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     allocations,
+    export_locations,
     share_network_subnets,
     share_networks,
     share_server_queries,
-    shares,
 )
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers import networks
@@ -108,7 +108,7 @@ def _update(work: Work[AddSubnet]) -> None:
     with work.ctx.db.reader() as conn:
         server = share_servers.load_server(conn, work)
         rows = share_server_queries.shares_on(conn, server.id)
-        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
+        exports = export_locations.of_instances(conn, [row.instance_id for row in rows])
         new = next(network for network in server.networks if network.subnet_id == work.data.subnet_id)
         known = {
             row.id: share_server_updates.as_share(row, server, exports.get(row.instance_id, ()))

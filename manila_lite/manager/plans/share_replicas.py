@@ -16,7 +16,8 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
     ensure,
-    services,
+    export_locations,
+    pool_reports,
     share_migration,
     share_replicas,
     share_server_queries,
@@ -103,7 +104,7 @@ def _keep(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None
 
 def _store_result(conn: Connection, replica_id: str, result: Outcome) -> None:
     """Store the backend's result on the replica."""
-    shares.set_export_locations_of(conn, {replica_id: result.exports})
+    export_locations.set_of_instances(conn, {replica_id: result.exports})
     transitions.set_replica_state(conn, replica_id, states.Replica(result.state))
     share_replicas.set_snapshots(conn, replica_id, result.snapshots)
 
@@ -332,8 +333,8 @@ def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:
     )
     transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
-        shares.set_export_locations_of(conn, {active.instance_id: ()})
-    shares.set_export_locations_of(conn, {work.resource_id: result.exports})
+        export_locations.set_of_instances(conn, {active.instance_id: ()})
+    export_locations.set_of_instances(conn, {work.resource_id: result.exports})
     shares.update_instance(conn, work.resource_id, is_secondary=False, cast_rules_to_readonly=False)
     transitions.set_replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(
@@ -362,7 +363,7 @@ def deleted(conn: Connection, work: Work[OnReplica]) -> None:
     access.lock(conn, work.data.share_id)
     row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
-        services.subtract_deleted_shares(conn, row.host, [row.size])
+        pool_reports.subtract_deleted_shares(conn, row.host, [row.size])
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
     work.service.report_soon()

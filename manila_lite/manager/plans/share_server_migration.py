@@ -13,10 +13,10 @@ from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
+    export_locations,
     share_server_capabilities,
     share_server_migration,
     share_server_queries,
-    shares,
 )
 from manila_lite.drivers.interface import CAPABILITIES, spreads_servers
 from manila_lite.engine import Plan, Step, Work
@@ -51,7 +51,7 @@ def load_migration(work: Work[MigrateServer], planned: bool) -> values.ServerMig
     with work.ctx.db.reader() as conn:
         source, target = _servers(conn, work)
         rows = share_server_migration.shares_of(conn, source.id)
-        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
+        exports = export_locations.of_instances(conn, [row.instance_id for row in rows])
         rules = access.granted_rules(conn, [row.id for row in rows], cast=False)
         snapshots = share_server_migration.snapshots_of(conn, source.id)
     moving = {

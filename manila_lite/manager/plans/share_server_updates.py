@@ -9,7 +9,14 @@ from manila_lite import errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import access, operation_claims, share_networks, share_server_queries, shares
+from manila_lite.db.queries import (
+    access,
+    export_locations,
+    operation_claims,
+    share_networks,
+    share_server_queries,
+    shares,
+)
 from manila_lite.db.queries import snapshot_access as snapshot_access_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
@@ -133,7 +140,7 @@ def changed(conn: Connection, work: Work[ChangeServer]) -> None:
     share_networks.lock(conn, work.data.network_id, states.SHARE_NETWORK.statuses)
     served = share_server_queries.shares_on(conn, work.resource_id)
     instance_ids = {row.instance_id for row in served}
-    shares.set_export_locations_of(
+    export_locations.set_of_instances(
         conn,
         {
             instance_id: locations

@@ -10,7 +10,14 @@ from oslo_utils import timeutils
 from manila_lite import errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, services, share_server_queries, shares, snapshots
+from manila_lite.db.queries import (
+    access,
+    export_locations,
+    pool_reports,
+    share_server_queries,
+    shares,
+    snapshots,
+)
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
@@ -74,7 +81,7 @@ def try_elsewhere(work: Work[CreateShare]) -> None:
         row = shares.find_by_instance(conn, share.id)
         if row is not None and row.host:  # not so if a process died between this and passing it on
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
-            services.release_space(conn, row.host, share.size)
+            pool_reports.release_space(conn, row.host, share.size)
             work.data.excluded[row.host] = (
                 work.error and errors.user_text(work.error)
             ) or 'the backend failed'
@@ -83,14 +90,14 @@ def try_elsewhere(work: Work[CreateShare]) -> None:
 
 def created(conn: Connection, work: Work[CreateShare], instance_id: str) -> dict[str, Any]:
     """Store the export locations, and the time of launch."""
-    shares.set_export_locations_of(conn, {instance_id: work.data.exports})
+    export_locations.set_of_instances(conn, {instance_id: work.data.exports})
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
 def all_created(conn: Connection, works: Sequence[Work[CreateShare]]) -> None:
     """End the creation of several shares that were loaded together, as ``created`` and the end of its verb do for one."""
     verb = states.SHARE['create']
-    shares.set_export_locations_of(
+    export_locations.set_of_instances(
         conn,
         {work.loaded.id: work.data.exports for work in works},
         new=not any(work.loaded.export_locations for work in works),
@@ -147,7 +154,7 @@ def gone(conn: Connection, work: Work[Any], instance_id: str, during: str) -> No
         shares.delete(conn, (work.resource_id,))
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
-        services.subtract_deleted_shares(conn, row.host, [row.size])
+        pool_reports.subtract_deleted_shares(conn, row.host, [row.size])
     work.service.report_soon()
 
 
@@ -168,7 +175,7 @@ def all_deleted(conn: Connection, works: Sequence[Work[Any]]) -> None:
     for row in rows:
         by_pool.setdefault(row.host, []).append(row.size)
     for host in sorted(by_pool):
-        services.subtract_deleted_shares(conn, host, by_pool[host])
+        pool_reports.subtract_deleted_shares(conn, host, by_pool[host])
     works[0].service.report_soon()
 
 

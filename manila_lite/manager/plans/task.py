@@ -8,7 +8,7 @@ from manila_lite import errors, values
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
-from manila_lite.db.queries import qos_types, share_group_snapshots, shares, snapshots
+from manila_lite.db.queries import export_locations, qos_types, share_group_snapshots, shares, snapshots
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Work
 from manila_lite.manager.plans import share_server_values
@@ -29,7 +29,7 @@ def able_driver(work: Work[Any], ability: values.Ability, cannot: str) -> Any:
 def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.Share:
     """Return a share row as drivers see it, with its type's extra specs and its export locations."""
     specs = key_values.of(conn, share_type_extra_specs, row.share_type_id) if row.share_type_id else {}
-    exports = shares.export_locations_of(conn, (row.instance_id,)).get(row.instance_id, [])
+    exports = export_locations.of_instances(conn, (row.instance_id,)).get(row.instance_id, [])
     server = (
         share_server_values.load(conn, (row.share_server_id,)).get(row.share_server_id)
         if row.share_server_id
@@ -41,7 +41,7 @@ def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.S
 
 def as_shares(conn: Connection, rows: Sequence[Any]) -> dict[str, values.Share]:
     """Do as ``as_share`` for several share rows, by instance id, in a fixed number of statements."""
-    exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
+    exports = export_locations.of_instances(conn, [row.instance_id for row in rows])
     specs = key_values.of_many(
         conn, share_type_extra_specs, {row.share_type_id for row in rows if row.share_type_id}
     )

@@ -12,7 +12,7 @@ from oslo_log import log
 
 from manila_lite import context, engine, errors, trace, values
 from manila_lite.conf import backend as backend_conf
-from manila_lite.db.queries import services as rows
+from manila_lite.db.queries import pool_reports
 from manila_lite.drivers import load
 from manila_lite.drivers.interface import FailsOver, MeasuresUsage, consistency_of, spreads_servers
 from manila_lite.drivers.section import Section
@@ -341,13 +341,13 @@ class ShareManager:
             return
         with self._reporting:
             with self.services.db.reader() as conn:
-                before = rows.promises_of_pools(conn, self.host)
+                before = pool_reports.promises_of_pools(conn, self.host)
             strays = manage_servers.strays(self)
             pools = [self._as_row(pool, strays) for pool in self.driver.report()]
             with self.services.db.writer() as conn:
                 # A report of another process since ``before`` would be overwritten, and claims counted wrong.
                 if self.backend_lease.hold(conn) and not end.is_set():
-                    rows.store_report(conn, self.host, pools, before)
+                    pool_reports.store_report(conn, self.host, pools, before)
 
     def _clean_moves(self) -> None:
         if self._may_work():

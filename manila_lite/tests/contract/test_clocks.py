@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CALENDAR = ('time.time', 'datetime.now', 'datetime.utcnow', 'datetime.today', 'date.today')
 #: Where they stay, and why.
 GIVEN = {
-    'db/core/host_time.py': 'compared with a steady clock, and with that of the database',
+    'host/clock.py': 'compared with a steady clock, and with that of the database',
     'api/http/token_memory.py': 'the end of a token, as Keystone said it',
     'api/http/token_buckets.py': 'the calendar of the memcached servers, which all processes share',
     'drivers/cephfs/volumes/evictions.py': 'stored in the cluster, beside times of other hosts',

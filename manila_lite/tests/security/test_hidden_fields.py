@@ -16,7 +16,7 @@ from manila_lite.api.framework.call import PAGE
 from manila_lite.api.framework.fields import Many
 from manila_lite.api.v2 import CALLS
 from manila_lite.db import models
-from manila_lite.db.queries import shares
+from manila_lite.db.queries import export_locations
 from manila_lite.siblings.compute import contract as compute_contract
 from manila_lite.siblings.dataproc import contract as dataproc_contract
 from manila_lite.tests.functional import base, walking
@@ -225,7 +225,7 @@ class HiddenFields(base.ServiceTest):
                     models.share_instances.c.share_id == self.share['id']
                 )
             ).scalar_one()
-            shares.set_export_locations_of(
+            export_locations.set_of_instances(
                 conn,
                 {
                     instance: [

@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.db import models
-from manila_lite.db.queries import operation_claims, services, share_types, shares
+from manila_lite.db.queries import operation_claims, pool_reports, services, share_types, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.executor import Executor
 from manila_lite.engine.plans import WORK, Work
@@ -78,7 +78,7 @@ class Growth(base.ServiceTest):
     def report(self):
         """Write a report of the pool."""
         with self.db.writer() as conn:
-            services.store_report(
+            pool_reports.store_report(
                 conn,
                 BACKEND,
                 [
@@ -92,7 +92,7 @@ class Growth(base.ServiceTest):
                         'capabilities': {},
                     }
                 ],
-                services.promises_of_pools(conn, BACKEND),
+                pool_reports.promises_of_pools(conn, BACKEND),
             )
 
     def claimed(self):

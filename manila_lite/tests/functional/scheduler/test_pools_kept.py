@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from manila_lite import errors
 from manila_lite.db import models
-from manila_lite.db.queries import services
+from manila_lite.db.queries import pool_reports, services
 from manila_lite.scheduler import host_states
 from manila_lite.scheduler.interface import PlacementRequest
 from manila_lite.scheduler.service import Scheduler, choose
@@ -59,7 +59,7 @@ class Kept(base.ServiceTest):
     def report(self, **free):
         """Report exactly these pools of the backend, with so many GiB free."""
         with self.db.writer() as conn:
-            services.store_report(
+            pool_reports.store_report(
                 conn,
                 BACKEND,
                 [
@@ -74,7 +74,7 @@ class Kept(base.ServiceTest):
                     }
                     for name, gib in free.items()
                 ],
-                services.promises_of_pools(conn, BACKEND),
+                pool_reports.promises_of_pools(conn, BACKEND),
             )
 
     def kept(self, scheduler, *, look=False):
@@ -104,7 +104,7 @@ class Kept(base.ServiceTest):
     def test_unchanged_pool_stays_the_same_object(self):
         before = self.kept(self.mine)
         with self.db.writer() as conn:
-            services.claim_space(conn, f'{BACKEND}#a', before['a'].generation, 5, 100)
+            pool_reports.claim_space(conn, f'{BACKEND}#a', before['a'].generation, 5, 100)
         after = self.kept(self.mine, look=True)
         self.assertIs(before['b'], after['b'])
         self.assertEqual((0, 5), (before['a'].claimed_gb, after['a'].claimed_gb))
@@ -129,7 +129,7 @@ class Kept(base.ServiceTest):
             self.place(self.other, 100)
         self.kept(self.mine, look=True)
         with self.db.writer() as conn:
-            services.release_space(conn, f'{BACKEND}#b', 100)
+            pool_reports.release_space(conn, f'{BACKEND}#b', 100)
         self.assertEqual('b', self.place(self.mine, 100))
 
     def test_own_claims_are_known_at_once(self):

@@ -6,8 +6,8 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import services, share_types
-from manila_lite.db.queries.services import Promised
+from manila_lite.db.queries import pool_reports, share_types
+from manila_lite.db.queries.pool_reports import Promised
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
@@ -75,7 +75,7 @@ class Promises(base.ServiceTest):
 
     def promised(self):
         with self.db.reader() as conn:
-            return services.promises_of_pools(conn, BACKEND)
+            return pool_reports.promises_of_pools(conn, BACKEND)
 
     def test_only_claims_of_the_backends_pools_are_counted(self):
         self.pool(POOL, 2.5)
@@ -134,7 +134,7 @@ class Promises(base.ServiceTest):
         # The backend has 100 GiB free, so it has deleted the first share already.
         self.assertEqual((40, 30, 70), self.report(self.promised()))
         with self.db.writer() as conn:
-            services.subtract_deleted_shares(conn, POOL, [30])
+            pool_reports.subtract_deleted_shares(conn, POOL, [30])
         self.assertEqual((40, 30, 40), self.figures())
 
     def test_deleted_share_reduces_provisioned_capacity_if_claims_are_smaller(self):
@@ -143,7 +143,7 @@ class Promises(base.ServiceTest):
         self.share(20, 'creating')
         self.report(self.promised())
         with self.db.writer() as conn:
-            services.subtract_deleted_shares(conn, POOL, [30])
+            pool_reports.subtract_deleted_shares(conn, POOL, [30])
         self.assertEqual((20, 0, 20), self.figures())
 
     def report(self, before):
@@ -158,7 +158,7 @@ class Promises(base.ServiceTest):
             'capabilities': {},
         }
         with self.db.writer() as conn:
-            services.store_report(conn, BACKEND, [figures], before)
+            pool_reports.store_report(conn, BACKEND, [figures], before)
         return self.figures()
 
     def test_capacity_released_during_a_report_is_subtracted_once(self):
@@ -166,7 +166,7 @@ class Promises(base.ServiceTest):
         self.share(30)
         before = self.promised()
         with self.db.writer() as conn:
-            services.release_space(conn, POOL, 30)
+            pool_reports.release_space(conn, POOL, 30)
         self.assertEqual((0, 0, 0), self.report(before))
 
     def test_capacity_claimed_during_a_report_is_kept(self):
@@ -175,7 +175,7 @@ class Promises(base.ServiceTest):
         self.share(5, 'creating')
         before = self.promised()
         with self.db.writer() as conn:
-            self.assertTrue(services.claim_space(conn, POOL, 0, 7, 100))
+            self.assertTrue(pool_reports.claim_space(conn, POOL, 0, 7, 100))
         self.assertEqual((12, 30, 42), self.report(before))
 
     def test_promises_are_counted_in_one_statement(self):
@@ -188,7 +188,7 @@ class Promises(base.ServiceTest):
         self.addCleanup(sa.event.remove, engine, 'before_cursor_execute', listener)
         with self.db.writer() as conn:
             statements.clear()
-            self.assertEqual({POOL: Promised(1.0, 2.0, 0.0)}, services.promises_of_pools(conn, BACKEND))
+            self.assertEqual({POOL: Promised(1.0, 2.0, 0.0)}, pool_reports.promises_of_pools(conn, BACKEND))
         self.assertEqual(
             1, len([text for text in statements if text.lstrip().upper().startswith('SELECT')]), statements
         )

@@ -7,8 +7,7 @@ import time
 import sqlalchemy as sa
 
 from manila_lite.db import models
-from manila_lite.db.queries import affinity
-from manila_lite.db.queries import services as rows
+from manila_lite.db.queries import affinity, pool_reports
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
@@ -184,7 +183,7 @@ class Capacity(base.ServiceTest):
 
     def _pool(self):
         with self.service.services.db.reader() as conn:
-            (pool,) = rows.list_pools(conn)
+            (pool,) = pool_reports.list_pools(conn)
         return pool
 
     def _empty(self):

@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from manila_lite.db.queries import backend_leases, services
+from manila_lite.db.queries import backend_leases, pool_reports
 from manila_lite.tests.functional import base
 
 _OTHER = 'elsewhere/world/1/1'
@@ -61,7 +61,7 @@ class StandingBack(base.ServiceTest):
         self.manager._report()
         self.assertTrue(asked)
         with self.service.services.db.reader() as conn:
-            self.assertNotIn(12345.0, [pool.total_gb for pool in services.list_pools(conn)])
+            self.assertNotIn(12345.0, [pool.total_gb for pool in pool_reports.list_pools(conn)])
 
     def test_a_share_is_created_once_the_lease_is_free(self):
         share = self.admin.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']

@@ -9,8 +9,9 @@ import sqlalchemy as sa
 import testtools
 from oslo_utils import timeutils
 
-from manila_lite.db.core.host_time import HostTime
+from manila_lite.db.core import host_time
 from manila_lite.db.models import base
+from manila_lite.host import clock
 
 _HOUR = 3600.0
 
@@ -24,13 +25,13 @@ class HostTimeTest(testtools.TestCase):
         self.addCleanup(engine.dispose)
         self.conn = self.enterContext(engine.connect())
         self.ahead = 0.0
-        self.clock = self.new()
+        self.calendar = self.new()
 
     def new(self):
-        return HostTime(wall=lambda: time.time() + self.ahead)
+        return clock.Calendar(wall=lambda: time.time() + self.ahead)
 
-    def assert_wrong_by(self, seconds, clock=None):
-        self.assertAlmostEqual(seconds, (clock or self.clock).wrong_by(self.conn), delta=0.5)
+    def assert_wrong_by(self, seconds, calendar=None):
+        self.assertAlmostEqual(seconds, host_time.wrong_by(self.conn, calendar or self.calendar), delta=0.5)
 
     def test_clock_goes_on(self):
         self.assert_wrong_by(0)
@@ -65,7 +66,7 @@ class HostTimeTest(testtools.TestCase):
     def test_rows_are_in_order_after_the_clock_was_set_back(self):
         table = sa.Table('rows', sa.MetaData(), sa.Column('name', sa.String), *base.times())
         table.create(self.conn)
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.host_time._OF_PROCESS', self.clock))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.host.clock.OF_PROCESS', self.calendar))
         self.conn.execute(table.insert().values(name='first'))
         self.ahead = -2 * _HOUR
         self.addCleanup(timeutils.clear_time_override)
@@ -77,4 +78,4 @@ class HostTimeTest(testtools.TestCase):
     def test_small_steps_are_followed(self):
         for _ in range(5):
             self.ahead += 0.9
-            self.assertEqual(0, self.clock.wrong_by(self.conn))
+            self.assertEqual(0, host_time.wrong_by(self.conn, self.calendar))

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 import testtools
 from oslo_utils import timeutils
 
-from manila_lite.db.core import host_time
 from manila_lite.db.models import operations as table
 from manila_lite.db.queries import operations
+from manila_lite.host import clock
 
 
 class RowTest(testtools.TestCase):
@@ -35,8 +35,8 @@ class NewestTest(testtools.TestCase):
         self.addCleanup(engine.dispose)
         conn = self.enterContext(engine.connect())
         table.create(conn)
-        clock = host_time.HostTime(wall=lambda: time.time() - self.back)
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.host_time._OF_PROCESS', clock))
+        calendar = clock.Calendar(wall=lambda: time.time() - self.back)
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.host.clock.OF_PROCESS', calendar))
         made = [self.insert(conn)]
         self.back = 2 * 3600.0
         self.addCleanup(timeutils.clear_time_override)
