@@ -47,4 +47,4 @@ class NewestTest(testtools.TestCase):
 
     def insert(self, conn):
         told = {'kind': 'share.extend', 'resource_type': 'share', 'resource_id': 's', 'topic': 'share'}
-        return operations.insert(conn, **told, lane='fast', step='extend', steps='extend', data={})
+        return operations.insert(conn, **told, lane='fast', step=0, steps='extend', data={})
