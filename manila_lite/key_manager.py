@@ -2,6 +2,7 @@
 """The cloud's key manager (Barbican, Vault), reached through castellan, which is imported only for lookups of keys."""
 
 import base64
+import http
 import importlib
 from typing import Any
 
@@ -28,7 +29,7 @@ def manager(conf: Any) -> Any:
         options, managers = (
             importlib.import_module(f'castellan.{name}') for name in ('options', 'key_manager')
         )
-        options.set_defaults(conf)
+        options.set_defaults(conf, auth_endpoint=_keystone(conf))
         wanted = conf.key_manager.backend
         if wanted not in _managers:
             _managers[wanted] = managers.API(conf)
@@ -38,6 +39,13 @@ def manager(conf: Any) -> Any:
             f'({bad}); pip install "manila-lite[encryption]", see [key_manager]'
         ) from None
     return _managers[wanted]
+
+
+def _keystone(conf: Any) -> str | None:
+    """Return the URL of the Keystone that checks the tokens of callers; None without one."""
+    section = getattr(conf, 'keystone_authtoken', None)
+    login = getattr(conf, getattr(section, 'auth_section', None) or 'keystone_authtoken', None)
+    return getattr(login, 'auth_url', None) or getattr(section, 'www_authenticate_uri', None)
 
 
 def own_key(conf: Any, key_id: str) -> bytes:
@@ -100,10 +108,18 @@ def vet(ctx: context.RequestContext, token: str | None, key_id: str) -> None:
             keys.get(caller, key_id, metadata_only=True)
     except errors.Busy:
         raise
-    except (failures.ManagedObjectNotFoundError, failures.Forbidden):
-        raise errors.Invalid(
-            f'encryption_key_ref: there is no key {key_id} that you may use.', code='encryption_key_not_found'
-        ) from None
     except Exception as bad:
+        if _is_not_theirs(bad, failures):
+            raise errors.Invalid(
+                f'encryption_key_ref: there is no key {key_id} that you may use.',
+                code='encryption_key_not_found',
+            ) from None
         LOG.exception('The key manager could not be asked for key %s', key_id)
         raise errors.Unavailable('The key manager does not answer; try again.') from bad
+
+
+def _is_not_theirs(bad: Exception, failures: Any) -> bool:
+    """Say whether the caller has no such key. castellan makes a failure of the key manager of what Barbican refuses."""
+    if isinstance(bad, failures.ManagedObjectNotFoundError | failures.Forbidden):
+        return True
+    return getattr(bad.__context__, 'status_code', None) == http.HTTPStatus.FORBIDDEN
