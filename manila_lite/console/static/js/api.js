@@ -102,11 +102,11 @@ export {id};
 export const allProjects = () => (session.value.everything ? {all_tenants: 1} : {});
 
 const PAGE = 1000;
-// A whole list, page by page.
+// A whole list, page by page: each begins where the last one ended, which costs the same in a list of any length.
 export async function list(path, key, query = {}) {
   const rows = [];
   for (;;) {
-    const page = await get(path, {...query, limit: PAGE, offset: rows.length});
+    const page = await get(path, {...query, limit: PAGE, marker: rows.at(-1)?.id});
     rows.push(...page[key]);
     if (page[key].length === 0 || !page[`${key}_links`]?.some(({rel}) => rel === 'next')) return rows;
   }
