@@ -2,6 +2,7 @@
 """The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
 
 import contextlib
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -248,8 +249,15 @@ class Executor:
         before = self.presence()
         if not before:
             raise _Away(_AWAY)
+        tries = itertools.count()
+
+        def attempt() -> None:
+            if next(tries):
+                work.start_over()
+            act(work)
+
         try:
-            repeating(act)(work)  # every step may be
+            repeating(attempt)()  # every step may be
         finally:
             if self.presence() != before:
                 raise _Away(_AWAY)

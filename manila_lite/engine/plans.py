@@ -59,6 +59,16 @@ class Work(Generic[Data_co]):
         """Note how often the operation has been asked for. For the first of several steps; saved with its data."""
         self.data.asked = self.op.requested_count
 
+    def start_over(self) -> None:
+        """Forget what a try of the step changed here, before the step is done again: others know only the row."""
+        with self.ctx.db.reader() as conn:
+            op = rows.get(conn, self.op.id)
+        assert op is not None  # operations that are claimed are not deleted
+        asked = self.data.asked
+        self.data = type(self.data).from_json(op.data)
+        self.data.asked = asked
+        self.send, self.passed, self.loaded = None, False, None
+
     def read_again(self, conn: Connection) -> None:
         """Read the row: requests up to now are part of this run, and need no other. The worker holds its claim."""
         op = rows.get(conn, self.op.id)

@@ -128,8 +128,9 @@ class Robbed:
     # Who takes over
 
     def _begin(self):
-        run = self._run
-        if run and not run.other:
+        run, whole = self._run, self._db._whole()
+        # Within one that has begun nobody can take over: what follows is committed with its first statement, or not at all.
+        if run and not run.other and not (whole and whole.begun):
             place = run.place()
             with self._lock:
                 first = place not in self.tried
@@ -141,7 +142,7 @@ class Robbed:
     def _take(self, run):
         """The operation is another's, as if the worker had stood still until its lease was over."""
         other = f'other-{next(self._names)}'
-        with self._writer() as conn:
+        with self._db._transaction() as conn:  # of its own, also before the first of several together
             taken = conn.execute(
                 operations.update()
                 .where(

@@ -3,6 +3,7 @@
 
 import threading
 
+from oslo_db.exception import DBDeadlock
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors
@@ -206,6 +207,23 @@ class Operations(base.ServiceTest):
         self.assertEqual(['half of it'] * 2, known)
         self.assertEqual([('the backend says no', 'NO_SHARE_SERVER', 'no_server')], journal.ends)
         self.assertEqual('no_server', row.error_code)
+
+    def test_step_repeated_after_a_conflict_knows_nothing_of_the_try_that_was_taken_back(self):
+        known = []
+
+        def do(work):
+            known.append((work.data.get('row'), work.data.get('step0'), work.send))
+            work.data['row'], work.send = 'inserted', ('share', 'elsewhere')
+            if len(known) == 1:
+                raise DBDeadlock
+            work.send = None
+
+        journal = Journal()
+        first, *more = journal.plan.steps
+        journal.plan = Plan('test.plan', (first, Step(do), *more), journal.plan.done, journal.plan.failed)
+        row = self.run_plan(journal)
+        self.assertEqual([(None, True, None)] * 2, known)
+        self.assertEqual((rows.DONE, ['done']), (row.state, journal.ends))
 
     def test_again_repeats_the_step_without_counting_as_a_failure(self):
         times = 3 * self.service.conf.operations.max_attempts
