@@ -53,7 +53,9 @@ class Rounds:
         begin = time.monotonic()
         for client in self._clients:
             client.go_on()
-        kind = self._chance.draw('fault', names)
+        # The clock of an API sets the order of operations in the earlier release, which this one has mended.
+        known = ['clock'] if self.cloud.services.is_earlier() else []
+        kind = self._chance.draw('fault', [name for name in names if name not in known] or names)
         self._kinds[kind] += 1
         with faults.happens(kind, self.cloud, self._chance) as what:
             print(f'round {number:3}: {what}', flush=True)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
-from manila_lite.db.queries import hosts, share_migration, share_server_migration, share_servers
+from manila_lite.db.queries import hosts, operations, share_migration, share_server_migration, share_servers
 from manila_lite.operation_data.evacuation import START, Evacuate
 
 KIND = 'service.evacuate'
@@ -170,7 +170,7 @@ def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, 
             _operations.c.resource_id.in_(tuple(resource_ids)),
             _operations.c.kind.in_((share_server_migration.KIND, share_migration.KIND)),
         )
-        .order_by(_operations.c.created_at)
+        .order_by(*operations.BY_AGE)
     )
     return {row.resource_id: row for row in rows}
 

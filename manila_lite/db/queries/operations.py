@@ -64,6 +64,12 @@ class Operation(NamedTuple):
     finished_at: datetime.datetime | None
 
 
+#: The order of the operations of a resource, the newest last. Of a kind only one is open, and none was begun after it, even if
+#: the clock of the host that began it was behind.
+BY_AGE = (operations.c.state == OPEN, operations.c.created_at)
+#: The same, the newest first.
+NEWEST_FIRST = tuple(column.desc() for column in BY_AGE)
+
 #: A row of an operation with some of its columns, or with all.
 Seen = Row[Any] | Operation
 
@@ -213,7 +219,7 @@ def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Oper
         for row in conn.execute(
             sa.select(operations)
             .where(operations.c.resource_id == resource_id, operations.c.kind == kind)
-            .order_by(operations.c.created_at)
+            .order_by(*BY_AGE)
         )
     ]
 

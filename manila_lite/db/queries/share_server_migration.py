@@ -11,7 +11,7 @@ from manila_lite.db import models
 from manila_lite.db.core import row_locks
 from manila_lite.db.core.prepared import WriteEach
 from manila_lite.db.queries import access, shares
-from manila_lite.db.queries.operations import Operation
+from manila_lite.db.queries.operations import NEWEST_FIRST, Operation
 from manila_lite.operation_data.left_copies import ReleaseServer
 from manila_lite.operation_data.migrations import Reached
 from manila_lite.states import Migration
@@ -55,7 +55,7 @@ def last(conn: Connection, server_id: str) -> Operation | None:
     row = conn.execute(
         sa.select(table)
         .where(table.c.kind == KIND, sa.or_(table.c.resource_id == server_id, table.c.resource_id == source))
-        .order_by(table.c.created_at.desc())
+        .order_by(*NEWEST_FIRST)
         .limit(1)
     ).first()
     return Operation(*row) if row else None
@@ -67,7 +67,7 @@ def last_release(conn: Connection, server_id: str) -> Operation | None:
     row = conn.execute(
         sa.select(table)
         .where(table.c.kind.in_((RELEASE, CLEAR)), table.c.resource_id == server_id)
-        .order_by(table.c.created_at.desc())
+        .order_by(*NEWEST_FIRST)
         .limit(1)
     ).first()
     return Operation(*row) if row else None
@@ -96,7 +96,7 @@ def moves_to(conn: Connection, instance_id: str, host: str) -> bool:
         sa.select(table.c.host, table.c.data)
         .join(_instances, _instances.c.share_server_id == table.c.resource_id)
         .where(_instances.c.id == instance_id, table.c.kind == KIND, table.c.state.in_(('open', 'parked')))
-        .order_by(table.c.created_at.desc())
+        .order_by(*NEWEST_FIRST)
         .limit(1)
     ).first()
     return row is not None and row.host == host and Reached.from_json(row.data).by_host
@@ -109,7 +109,7 @@ def is_unfinished(conn: Connection, server_id: str) -> bool:
         sa.select(table.c.state, table.c.data, _servers.c.status)
         .join(_servers, _servers.c.id == table.c.resource_id)
         .where(table.c.kind == KIND, table.c.resource_id == server_id)
-        .order_by(table.c.created_at.desc())
+        .order_by(*NEWEST_FIRST)
         .limit(1)
     ).first()
     if row is None:

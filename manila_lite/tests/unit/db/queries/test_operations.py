@@ -45,6 +45,19 @@ class NewestTest(testtools.TestCase):
         newest = sa.select(table.c.id).order_by(table.c.created_at)
         self.assertEqual(made, list(conn.execute(newest).scalars()))
 
+    def test_open_one_is_the_newest_whatever_its_host_took_for_the_time(self):
+        engine = sa.create_engine('sqlite://')
+        self.addCleanup(engine.dispose)
+        conn = self.enterContext(engine.connect())
+        table.create(conn)
+        ended, begun = self.insert(conn), self.insert(conn)
+        conn.execute(table.update().where(table.c.id == ended).values(state=operations.DONE))
+        for made in (ended, begun):
+            ago = datetime.timedelta(hours=2 if made == begun else 1)
+            conn.execute(table.update().where(table.c.id == made).values(created_at=timeutils.utcnow() - ago))
+        found = operations.list_of_resource(conn, 's', 'share.extend')
+        self.assertEqual([ended, begun], [row.id for row in found])
+
     def insert(self, conn):
         told = {'kind': 'share.extend', 'resource_type': 'share', 'resource_id': 's', 'topic': 'share'}
         return operations.insert(conn, **told, lane='fast', step=0, steps='extend', data={})
