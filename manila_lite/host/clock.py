@@ -26,15 +26,18 @@ class Calendar:
         self.wall = wall
         self._steady = steady
         self._offset = wall() - steady()
+        #: Whether it was believed, or not, by what another clock says.
+        self.judged = False
 
     def jumped_by(self) -> float:
-        """Return the seconds by which the calendar was set since it was last believed; 0 for a small step."""
+        """Return the seconds by which the calendar was set since it was last right; 0 for a small step."""
         jump = self.wall() - self._steady() - self._offset
         return jump if abs(jump) > JUMP else 0.0
 
-    def believe(self) -> None:
-        """Take the calendar for right."""
-        self._offset = self.wall() - self._steady()
+    def believe(self, ahead: float = 0.0) -> None:
+        """Take the calendar for right; or for so many seconds ahead of what is right."""
+        self._offset = self.wall() - self._steady() - ahead
+        self.judged = True
 
 
 OF_PROCESS = Calendar()

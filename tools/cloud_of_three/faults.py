@@ -146,12 +146,17 @@ def _database(cloud, chance):
 
 
 def _clock(cloud, chance):
-    """Have the clock of the share service jump on one host, and later jump back."""
+    """Have the clock of the share service jump on one host, and later jump back. An API may start under the wrong clock."""
     host = chance.draw('clock', [*cloud.controllers, *cloud.storage])
     jump = chance.draw('jump', _JUMPS)
     host.set_clock(jump)
     try:
-        yield f'the clock of {host.name} jumps by {jump:+} s'
+        what = f'the clock of {host.name} jumps by {jump:+} s'
+        if host in cloud.controllers and chance.draw('start', (True, False)):
+            host.end(services.API)
+            cloud.up()
+            what += ', and its API starts again'
+        yield what
     finally:
         host.set_clock(0)
 

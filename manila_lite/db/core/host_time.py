@@ -2,7 +2,8 @@
 """The time of this host for leases and due times, by which other processes act.
 
 After a jump, the clock of the host is believed only if the database's agrees. Otherwise a wrong clock would put work off by
-hours, or would make the leases of all others look expired, until the next heartbeat compares the clocks.
+hours, or would make the leases of all others look expired, until the next heartbeat compares the clocks. When a process starts,
+nothing says which of the two is wrong. The earlier one counts: work that is due too early is begun at once.
 """
 
 import datetime
@@ -19,11 +20,21 @@ LOG = log.getLogger(__name__)
 
 def wrong_by(conn: Connection, calendar: clock.Calendar) -> float:
     """Return the seconds by which the clock of this host jumped, if the database's clock does not agree; otherwise 0."""
-    if jump := calendar.jumped_by():
-        there = database_clock.time(conn).replace(tzinfo=datetime.UTC).timestamp()
-        if abs(calendar.wall() - there) > clock.JUMP:
+    jump = calendar.jumped_by()
+    if jump or not calendar.judged:
+        ahead = calendar.wall() - database_clock.time(conn).replace(tzinfo=datetime.UTC).timestamp()
+        if not calendar.judged and ahead > clock.JUMP:
+            calendar.believe(ahead)
+            LOG.warning(
+                'The clock of this host is %+.0f s ahead of that of the database, which counts', ahead
+            )
+            return ahead
+        if jump and abs(ahead) > clock.JUMP:
             return jump
-        LOG.warning('The clock of this host was set by %+.0f s, and agrees with that of the database', jump)
+        if jump:
+            LOG.warning(
+                'The clock of this host was set by %+.0f s, and agrees with that of the database', jump
+            )
     calendar.believe()
     return 0.0
 

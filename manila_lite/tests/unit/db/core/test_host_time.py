@@ -55,6 +55,16 @@ class HostTimeTest(testtools.TestCase):
         self.assert_wrong_by(0, started_wrong)
         self.assert_wrong_by(0, started_wrong)
 
+    def test_clock_that_was_ahead_at_the_start_is_not_believed(self):
+        self.ahead = _HOUR
+        started_wrong = self.new()
+        self.assertEqual(0, started_wrong.jumped_by())
+        self.assert_wrong_by(_HOUR, started_wrong)
+        self.assertAlmostEqual(_HOUR, started_wrong.jumped_by(), delta=0.5)
+        self.ahead = 0.0
+        self.assert_wrong_by(0, started_wrong)
+        self.assertEqual(0, started_wrong.jumped_by())
+
     def test_jumps_without_a_question_are_believed_when_the_database_was_found_to_agree(self):
         self.ahead = -_HOUR
         started_wrong = self.new()
