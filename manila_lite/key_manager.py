@@ -119,7 +119,7 @@ def vet(ctx: context.RequestContext, token: str | None, key_id: str) -> None:
 
 
 def _is_not_theirs(bad: Exception, failures: Any) -> bool:
-    """Say whether the caller has no such key. castellan makes a failure of the key manager of what Barbican refuses."""
+    """Say whether the caller has no such key. castellan raises its general error if Barbican answers 403."""
     if isinstance(bad, failures.ManagedObjectNotFoundError | failures.Forbidden):
         return True
     return getattr(bad.__context__, 'status_code', None) == http.HTTPStatus.FORBIDDEN

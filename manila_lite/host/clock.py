@@ -26,7 +26,7 @@ class Calendar:
         self.wall = wall
         self._steady = steady
         self._offset = wall() - steady()
-        #: Whether it was believed, or not, by what another clock says.
+        #: Whether it was compared with the clock of another host.
         self.judged = False
 
     def jumped_by(self) -> float:
@@ -35,7 +35,7 @@ class Calendar:
         return jump if abs(jump) > JUMP else 0.0
 
     def believe(self, ahead: float = 0.0) -> None:
-        """Take the calendar for right; or for so many seconds ahead of what is right."""
+        """Take the calendar for right, or for so many seconds ahead."""
         self._offset = self.wall() - self._steady() - ahead
         self.judged = True
 

@@ -53,7 +53,7 @@ class Rounds:
         begin = time.monotonic()
         for client in self._clients:
             client.go_on()
-        # The clock of an API sets the order of operations in the earlier release, which this one has mended.
+        # In the earlier release the clock of an API decides the order of operations.
         known = ['clock'] if self.cloud.services.is_earlier() else []
         kind = self._chance.draw('fault', [name for name in names if name not in known] or names)
         self._kinds[kind] += 1
