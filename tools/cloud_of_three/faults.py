@@ -175,11 +175,11 @@ def _full(cloud, chance):
 
 
 def _upgrade(cloud, chance):
-    """Bring the share service to the other release, the earlier one or this one, program by program."""
-    earlier = not cloud.services.is_earlier()
-    for _ in cloud.services.change(earlier):
-        cloud.up()
-    yield f'a rolling {"way back to the earlier release" if earlier else "upgrade"}'
+    """Bring the share service to the earlier release and back to this one, each time program by program."""
+    for earlier in (False,) if cloud.services.is_earlier() else (True, False):
+        for _ in cloud.services.change(earlier):
+            cloud.up()
+    yield 'a rolling upgrade, after a rolling way back if it began with this release'
 
 
 def _rolling(cloud, chance):

@@ -17,6 +17,8 @@ _CLEAN = {'AddExport': '1 exports added', 'UpdateExport': '1 exports updated'}
 #: Positions in the answer to DisplayExport.
 _PATH, _CLIENTS = 1, 4
 _BAD_FILE = 'org.freedesktop.DBus.Error.InvalidFileContent'
+#: What NFS-Ganesha says of an export that it does not serve. Other errors say nothing of that: one that starts is not on the bus yet.
+_NOT_SERVED = 'org.freedesktop.DBus.Error.InvalidArgs'
 
 
 class ExportManager:
@@ -54,13 +56,17 @@ class ExportManager:
         """Return the path and the clients of each of these exports, by number; those that are not served are left out.
 
         The cost does not depend on the number of other exports.
+
+        :raises CommandFailed: NFS-Ganesha does not run, is being started, or did not answer in time.
         """
         replies = self._ask_all('DisplayExport', 'q', [(number,) for number in numbers]) if numbers else ()
-        return {
-            number: (str(reply.body[_PATH]), reply.body[_CLIENTS])
-            for number, reply in zip(numbers, replies, strict=True)
-            if reply.message_type is not MessageType.ERROR
-        }
+        served = {}
+        for number, reply in zip(numbers, replies, strict=True):
+            if reply.message_type is not MessageType.ERROR:
+                served[number] = str(reply.body[_PATH]), reply.body[_CLIENTS]
+            elif reply.error_name != _NOT_SERVED:
+                raise CommandFailed(f'DisplayExport {number}: {reply.error_name}: {_text(reply)}')
+        return served
 
     def _ask(self, member: str, signature: str, body: Sequence[Any]) -> Message:
         return self._ask_all(member, signature, [body])[0]

@@ -10,6 +10,7 @@ import testtools
 
 from manila_lite.drivers.file_servers import ganesha_dbus
 from manila_lite.host.commands import CommandFailed
+from manila_lite.tests.services.nfs_cluster import Bus
 
 
 class Unreachable(testtools.TestCase):
@@ -39,3 +40,12 @@ class Unreachable(testtools.TestCase):
         began = time.monotonic()
         self.assertRaises(CommandFailed, self.manager.shown)
         self.assertLess(time.monotonic() - began, 10)
+
+
+class Starting(testtools.TestCase):
+    """A bus that an NFS-Ganesha which is being started has not joined yet."""
+
+    def test_nobody_says_that_an_export_is_not_served(self):
+        manager = ganesha_dbus.ExportManager(self.useFixture(Bus()).home / 'socket')
+        refused = self.assertRaises(CommandFailed, manager.displayed, [1])
+        self.assertIn('ServiceUnknown', str(refused))
