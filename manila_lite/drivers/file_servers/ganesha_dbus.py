@@ -17,7 +17,7 @@ _CLEAN = {'AddExport': '1 exports added', 'UpdateExport': '1 exports updated'}
 #: Positions in the answer to DisplayExport.
 _PATH, _CLIENTS = 1, 4
 _BAD_FILE = 'org.freedesktop.DBus.Error.InvalidFileContent'
-#: What NFS-Ganesha says of an export that it does not serve. Other errors say nothing of that: one that starts is not on the bus yet.
+#: What NFS-Ganesha says of an export that it does not serve. One that is being started gives another error.
 _NOT_SERVED = 'org.freedesktop.DBus.Error.InvalidArgs'
 
 
