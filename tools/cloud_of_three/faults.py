@@ -176,10 +176,13 @@ def _full(cloud, chance):
 
 def _upgrade(cloud, chance):
     """Bring the share service to the earlier release and back to this one, each time program by program."""
-    for earlier in (False,) if cloud.services.is_earlier() else (True, False):
+    ways = {False: 'a rolling upgrade'}
+    if not cloud.services.is_earlier():
+        ways = {True: 'a rolling way back to the earlier release', **ways}
+    for earlier in ways:
         for _ in cloud.services.change(earlier):
             cloud.up()
-    yield 'a rolling upgrade, after a rolling way back if it began with this release'
+    yield ', and '.join(ways.values())
 
 
 def _rolling(cloud, chance):
