@@ -117,11 +117,17 @@ class ShareServers:
 
     def forget(self, server_id: str, resource_id: str) -> None:
         """Remove the export of a share or snapshot from the server, also if the server does not run now."""
-        if (protocol_servers := self._running.get(server_id)) and not fencing.by(self.folder(server_id)):
-            protocol_servers.forget(resource_id)
-            return
-        with self._lock(server_id):
-            self._new_protocol_servers(server_id).discard(resource_id)
+        serving = self._serving(server_id)
+        if serving is None:
+            with self._lock(server_id):
+                serving = self._serving(server_id)  # who had the lock may have started it, with this export
+                if serving is None:
+                    self._new_protocol_servers(server_id).discard(resource_id)
+        if serving:
+            serving.forget(resource_id)
+
+    def _serving(self, server_id: str) -> ProtocolServers | None:
+        return None if fencing.by(self.folder(server_id)) else self._running.get(server_id)
 
     # Changes ----------------------------------------------------------------------------------
 

@@ -3,14 +3,22 @@
 
 import dataclasses
 import json
+import sys
+import threading
 
 from manila_lite import errors, values
-from manila_lite.tests import nfs_client
+from manila_lite.tests import nfs_client, waiting
 from manila_lite.tests.functional.linux import base, server_base
 from manila_lite.tests.linux_teardown import tear_down
 from manila_lite.tests.nfs_writer import Writer
 
 FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
+
+
+def _is_in(thread, name):
+    """Say whether a thread waits in a function of that name."""
+    frame = sys._current_frames().get(thread.ident)
+    return frame is not None and frame.f_code.co_name == name
 
 
 class Families(server_base.ServerTest):
@@ -67,6 +75,23 @@ class Families(server_base.ServerTest):
         base.kill(self.driver.parts.share_servers.protocol_server(self.server.id).server._server)
         self.driver.report()
         self.works('one4', FOUR, share, 'write', 'f', 'hello')
+
+    def test_share_deleted_while_its_server_starts_is_not_served_by_it(self):
+        share, kept = self.share(), self.share()
+        for one in (share, kept):
+            self.grant(one, (server_base.address('four', 101), 'rw'))
+        servers = self.driver.parts.share_servers
+        with servers._lock(self.server.id):
+            begun = servers._running.pop(self.server.id)
+            deletion = threading.Thread(target=self.driver.delete_share, args=(share,))
+            deletion.start()
+            waiting.until(lambda: _is_in(deletion, 'forget'), 'the deletion waits for the start')
+            servers._running[self.server.id] = begun
+        deletion.join()
+        exports = begun.of('NFS').server.exports
+        seen = {path.rpartition('/')[2] for path in exports._manager.shown().values()}
+        self.assertIn(kept.id, seen)
+        self.assertNotIn(share.id, seen)
 
     def test_shares_are_served_again_after_a_reboot(self):
         share = self.share()
