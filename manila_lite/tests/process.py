@@ -337,3 +337,11 @@ def children(started):
                 if child.status() != psutil.STATUS_ZOMBIE:
                     living.append(child)
     return living
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Say whether a process has ended, also if nobody has read its exit status yet."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

@@ -213,7 +213,7 @@ def is_any_mutex_open(conn: Connection, mutex_keys: Iterable[str]) -> bool:
 
 
 def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Operation]:
-    """Return all operations of this kind on the resource, oldest first, in any state."""
+    """Return all operations of this kind on the resource, oldest first, in any state. An open one is the newest."""
     return [
         Operation(*row)
         for row in conn.execute(

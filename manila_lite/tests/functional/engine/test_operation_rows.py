@@ -356,7 +356,7 @@ class Wishes(RowsTest):
     def test_operations_of_a_resource_are_listed_oldest_first(self):
         now = timeutils.utcnow()
         for name, age in (('second', 2), ('third', 1), ('first', 3)):
-            self.add(name, created_at=now - age * MINUTE, state=rows.DONE if age == 2 else rows.OPEN)
+            self.add(name, created_at=now - age * MINUTE, state=rows.OPEN if age == 1 else rows.DONE)
         self.add('other thing', resource_id='other')
         self.add('other kind', kind='other')
         self.assertEqual(

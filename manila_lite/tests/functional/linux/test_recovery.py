@@ -11,6 +11,7 @@ import fixtures
 
 from manila_lite import values
 from manila_lite.host import mounts
+from manila_lite.tests import process
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.linux_teardown import tear_down
 
@@ -163,9 +164,7 @@ class Recovery(base.ShareTest):
             daemon.record.unlink()
         self.restart()
         self.assertTrue(self.driver.parts.protocol_servers.of('NFS').server.running)
-        self.assertEqual(
-            [], [process for process in before if process.is_running() and process.status() != 'zombie']
-        )
+        self.assertEqual([], [one for one in before if not process.has_ended(one)])
         self.works('one', self.made, 'write', 'f', 'hello')
 
     def test_recorded_pid_of_another_program_is_not_killed(self):

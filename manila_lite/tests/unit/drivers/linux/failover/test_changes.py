@@ -16,7 +16,7 @@ from manila_lite.drivers.linux.failover import letting_go
 from manila_lite.drivers.linux.failover.changes import End, change, presence
 from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.host.commands import CommandFailed
-from manila_lite.tests import waiting
+from manila_lite.tests import process, waiting
 
 #: A share manager that runs a command in a change; both take very long.
 _CHANGES = """
@@ -115,10 +115,7 @@ class ChangesTest(testtools.TestCase):
         self.files.fenced.touch()
         letting_go.let_go(self.task)
         self.assertEqual(-signal.SIGKILL, manager.wait(waiting.LIMIT))
-        waiting.until(
-            lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE,
-            'the command has ended',
-        )
+        waiting.until(lambda: process.has_ended(command), 'the command has ended')
         self.assertFalse(letting_go.has_remains(self.task))
 
     def test_command_of_a_share_manager_that_died_in_a_change_is_killed(self):
@@ -128,8 +125,5 @@ class ChangesTest(testtools.TestCase):
         self.assertTrue(letting_go.has_remains(self.task))
         self.files.fenced.touch()
         letting_go.let_go(self.task)
-        waiting.until(
-            lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE,
-            'the command has ended',
-        )
+        waiting.until(lambda: process.has_ended(command), 'the command has ended')
         self.assertFalse(letting_go.has_remains(self.task))

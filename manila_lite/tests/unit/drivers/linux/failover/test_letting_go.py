@@ -14,7 +14,7 @@ import testtools
 from manila_lite.drivers.linux.failover import letting_go
 from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.host.daemon import Daemon
-from manila_lite.tests import waiting
+from manila_lite.tests import process, waiting
 
 
 class LettingGoTest(testtools.TestCase):
@@ -61,7 +61,7 @@ class LettingGoTest(testtools.TestCase):
         waiting.until(server.children, 'a process of a client')
         [client] = server.children()
         letting_go._kill_daemons(self.task)
-        waiting.until(lambda: not client.is_running() or client.status() == psutil.STATUS_ZOMBIE, 'its end')
+        waiting.until(lambda: process.has_ended(client), 'its end')
         waiting.until(lambda: daemon.process() is None, 'the end of the server')
 
     def test_networks_are_removed_on_a_full_disk(self):
