@@ -60,7 +60,7 @@ class Work(Generic[Data_co]):
         self.data.asked = self.op.requested_count
 
     def start_over(self) -> None:
-        """Forget what a try of the step changed here, before the step is done again: others know only the row."""
+        """Reset data and outcome to the stored row, before a step is repeated: a restarted process has only the row."""
         with self.ctx.db.reader() as conn:
             op = rows.get(conn, self.op.id)
         assert op is not None  # operations that are claimed are not deleted

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a doctor asks about backends and their pools, and the repair of what pools have promised.
+"""Checks of backends and pools for the doctor, and the repair of the promises of pools.
 
 Every write names the values that were seen, so that it changes nothing if another process was faster.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a doctor asks about operations, and their repair; and which operation will end a status, for statements about resources.
+"""Checks of operations for the doctor, and their repair; columns and conditions of the operation that will end a status.
 
 Every write names the values that were seen, so that it changes nothing if another process was faster.
 """
@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite.db.core import host_time
 from manila_lite.db.models import operations
 from manila_lite.db.queries import access
+from manila_lite.db.queries.operations import NEWEST_FIRST
 
 #: States of operations that have not ended.
 UNDER_WAY = ('open', 'parked')
@@ -58,7 +59,7 @@ def last_operation(conn: Connection, resource_id: str) -> Row[Any] | None:
     return conn.execute(
         sa.select(*ALL_COLUMNS)
         .where(operations.c.resource_id == resource_id, operations.c.kind != access.SYNC)
-        .order_by(operations.c.created_at.desc(), operations.c.id.desc())
+        .order_by(*NEWEST_FIRST, operations.c.id.desc())
         .limit(1)
     ).first()
 

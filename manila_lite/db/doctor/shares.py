@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a doctor asks about shares, their snapshots and rules: one statement for each check.
+"""Checks of shares, their snapshots and access rules for the doctor: one statement for each.
 
 Statuses are not written here: ``db/core/transitions.py`` does that. Every write names the values that were seen, so that it
 changes nothing if another process was faster.

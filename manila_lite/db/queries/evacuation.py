@@ -36,7 +36,7 @@ def current(conn: Connection, host: str) -> Row[Any] | None:
 def newest(conn: Connection, host: str) -> Row[Any] | None:
     """Return the newest evacuation of the backend, or of the whole host, that is more than a plan. Or None."""
     rows = conn.execute(
-        sa.select(_operations).where(_operations.c.kind == KIND).order_by(_operations.c.created_at.desc())
+        sa.select(_operations).where(_operations.c.kind == KIND).order_by(*operations.NEWEST_FIRST)
     ).all()
     return next(
         (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of operations: by compare-and-swap with a lease; move on, free and finish what was claimed.
+"""Claims of operations: compare-and-swap with a lease; progress, release and end of a claimed operation.
 
 Claims are conditional UPDATEs with a look at the row count, which holds on SQLite, PostgreSQL, MariaDB and Galera
 alike. Every later write names the owner, so that a worker whose claim was taken over writes nothing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of operations: begin, ask for once more, read, call off, delete. ``operation_claims`` is for those who run them."""
+"""Rows of operations: begin, ask for once more, read, call off, delete. Workers use ``operation_claims``, too."""
 
 import datetime
 from collections.abc import Iterable

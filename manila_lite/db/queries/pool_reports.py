@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of pools: what backends report, what is promised to shares since, and the claims of the scheduler."""
+"""Rows of pools: reports of backends, promises to shares since the report, and claims of the scheduler."""
 
 import dataclasses
 import functools
