@@ -83,7 +83,7 @@ class InUse(HoldsTest):
         self.addCleanup(self.service.knob, 'alpha')
         for _ in range(3):
             self.good(made)
-        self.assertEqual(['0100', '0400'], [one['name'][-4:] for one in self.snapshots(self.share)])
+        self.assertEqual(['0100', '0400'], self.left(self.share))
         [message] = self.told(made)
         self.assertIn(f'Share {clone["id"]} is being created from snapshot {first["id"]}', message)
         self.service.knob('alpha')
