@@ -9,7 +9,7 @@ class NewerRequestsTest(DataprocTest):
 
     def setUp(self):
         super().setUp()
-        self.dataproc.conf.set_override('attempts', 100000, 'dataproc')
+        self.dataproc.conf.set_override('attempts', 10000, 'dataproc')
         self.addCleanup(self.dataproc.conf.clear_override, 'attempts', 'dataproc')
 
     def node(self, number, what):
