@@ -10,7 +10,7 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.queries import operations, share_server_migration, share_server_queries
+from manila_lite.db.queries import operations, share_server_migration, unused_share_servers
 from manila_lite.workflow.share_servers import remove_server
 
 _DELETE = states.SHARE_SERVER['delete']
@@ -82,7 +82,7 @@ def _objection(conn: Connection, ctx: RequestContext, server: Row[Any], shares: 
     stays = not server.is_auto_deletable or server.status not in _DELETE.allowed
     reasons = {
         f'is {server.status} and is not deleted automatically': stays,
-        'has shares': shares and share_server_queries.is_used(conn, server.id),
+        'has shares': shares and unused_share_servers.is_used(conn, server.id),
         'is the target of a migration that has not ended': share_server_migration.is_half_moved(
             conn, server.id
         ),

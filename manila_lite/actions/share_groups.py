@@ -7,8 +7,13 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import default_networks, share_group_membership, share_requests, superseding
-from manila_lite.actions import shares as share_actions
+from manila_lite.actions import (
+    default_networks,
+    share_creation,
+    share_group_membership,
+    share_requests,
+    superseding,
+)
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
@@ -244,7 +249,7 @@ def _begin_shares(conn: Connection, ctx: RequestContext, snapshot_id: str, group
             share_requests.abilities(share_type),
             {},
         )
-        share_actions.begin_create(
+        share_creation.begin_create(
             conn,
             ctx,
             {'name': share.name, 'description': share.description},

@@ -27,6 +27,7 @@ from manila_lite.db.queries import (
     share_server_migration,
     share_server_queries,
     share_servers,
+    unused_share_servers,
 )
 from manila_lite.operation_data.migrations import Answer, MigrateServer, Part
 from manila_lite.states import Migration
@@ -312,7 +313,7 @@ def _take_in(conn: Connection, move: ServerMove, target: str) -> str:
     share_networks.lock(
         conn, move.network_id, states.SHARE_NETWORK.statuses
     )  # no share is placed on it meanwhile
-    if target not in share_server_queries.list_idle(
+    if target not in unused_share_servers.list_idle(
         conn, move.host, move.network_id, [subnet.id for subnet in move.subnets]
     ):
         raise errors.WrongState(f'The destination share server {target} is no longer idle; try again.')

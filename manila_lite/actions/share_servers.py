@@ -17,6 +17,7 @@ from manila_lite.db.queries import (
     share_server_migration,
     share_server_queries,
     share_servers,
+    unused_share_servers,
 )
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_servers import ManageServer, UnmanageServer
@@ -161,7 +162,7 @@ def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
                 f'Share server {server_id} is encrypted with a key of this service.',
                 code='share_server_encrypted',
             )
-        if share_server_queries.is_used(conn, server_id) or share_server_migration.is_half_moved(
+        if unused_share_servers.is_used(conn, server_id) or share_server_migration.is_half_moved(
             conn, server_id
         ):
             raise errors.Conflict(

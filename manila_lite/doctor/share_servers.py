@@ -19,6 +19,7 @@ from manila_lite.db.queries import (
     share_network_subnets,
     share_networks,
     share_server_queries,
+    unused_share_servers,
 )
 from manila_lite.db.queries import share_server_migration as share_server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
@@ -50,7 +51,7 @@ class Redo:
 
 
 def _unused(conn: Connection, row: Row[Any], last: Row[Any]) -> bool:
-    return not share_server_queries.is_used(conn, row.id)
+    return not unused_share_servers.is_used(conn, row.id)
 
 
 def _without_exports(conn: Connection, row: Row[Any], last: Row[Any]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import share_networks, share_server_migration, share_server_queries
+from manila_lite.db.queries import share_networks, share_server_migration, unused_share_servers
 from manila_lite.engine.begin import Wake, begin
 from manila_lite.operation_data import OperationData
 
@@ -27,7 +27,7 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
         )
     # The status comes first: callers of Manila get another code for it.
     transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
-    if share_server_queries.is_used(conn, server.id):
+    if unused_share_servers.is_used(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} has shares.', code='share_server_in_use')
     kind: str = 'share_server.delete'
     data: OperationData | dict[str, Any] = OperationData()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from manila_lite import errors, key_manager, states
-from manila_lite.actions import encryption, share_migration, type_extra_specs
+from manila_lite.actions import encryption, share_creation, share_migration, type_extra_specs
 from manila_lite.actions import shares as actions
 from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
@@ -100,7 +100,8 @@ def create(req: Request) -> Any:
     if key := req.body.get('encryption_key_ref'):
         key_manager.vet(req.ctx, req.raw.headers.get('X-Auth-Token'), key)
     return with_pairs(
-        req, actions.create(req.ctx, {**req.body, 'zones_of_type': req.version >= versions.ZONES_OF_TYPES})
+        req,
+        share_creation.create(req.ctx, {**req.body, 'zones_of_type': req.version >= versions.ZONES_OF_TYPES}),
     )
 
 

@@ -17,6 +17,7 @@ from manila_lite.db.queries import (
     share_server_capabilities,
     share_server_migration,
     share_server_queries,
+    unused_share_servers,
 )
 from manila_lite.drivers.interface import CAPABILITIES, spreads_servers
 from manila_lite.engine import Plan, Step, Work
@@ -152,7 +153,7 @@ def _chosen(work: Work[MigrateServer]) -> str | None:
         subnets = share_server_queries.subnets_for(conn, network_id, work.data.zone_id)
         idle = load(
             conn,
-            share_server_queries.list_idle(conn, work.op.host, network_id, [subnet.id for subnet in subnets]),
+            unused_share_servers.list_idle(conn, work.op.host, network_id, [subnet.id for subnet in subnets]),
         )
     chosen = work.service.driver.choose_share_server_compatible_for_migration(
         tuple(idle.values()), load_migration(work, True)

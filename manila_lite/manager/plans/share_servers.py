@@ -22,6 +22,7 @@ from manila_lite.db.queries import (
     share_server_queries,
     share_servers,
     shares,
+    unused_share_servers,
 )
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import CAPABILITIES, abilities_of
@@ -285,7 +286,7 @@ def remove_unused(manager: Any) -> None:
     if not conf.automatic_share_server_cleanup:
         return
     with manager.services.db.reader() as conn:
-        unused = share_server_queries.list_unused(
+        unused = unused_share_servers.list_unused(
             conn, manager.host, conf.unused_share_server_cleanup_interval * 60
         )
         idle = share_server_queries.list_by_ids(conn, unused)

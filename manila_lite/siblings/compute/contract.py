@@ -1,65 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compute API as data: a row for every call, as in the share API (``manila_lite/api/v2``). Fields as in Nova."""
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import PAGE, Always, Body, Call, Field, Many, One, Plain
-from manila_lite.api.framework.handlers import BODY, act, field, optional, path
-from manila_lite.siblings.compute import actions, calls, images, networks, policies
+from manila_lite.api.framework.handlers import BODY, act, field, optional
+from manila_lite.siblings.compute import actions, calls, image_contract, networks, policies, request_values
 from manila_lite.siblings.compute.states import SHOWN
 
 #: The microversion that adds shares of servers.
 SHARES = '2.97'
-_TAG = re.compile(r'[A-Za-z0-9-]+')
-#: Bytes of a tag in the configuration of a virtiofs device (virtio 1.2, 5.11.4): QEMU refuses to start with more.
-_TAG_BYTES = 36
-_ID = re.compile(r'[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}')
-_FILE = re.compile(r'[A-Za-z0-9_][A-Za-z0-9._+-]{0,254}')
 _ZONE = 'nova'
-
-
-def _matching(form: re.Pattern[str], what: str) -> Callable[[str], str]:
-    """Return a parser that matches the whole value: a pattern of JSON schema would accept a line break at the end."""
-
-    def parse(value: str) -> str:
-        if not form.fullmatch(value):
-            raise ValueError(f'must be {what}')
-        return value
-
-    return parse
-
-
-def _tag(value: str) -> str:
-    if not _TAG.fullmatch(value):
-        raise ValueError('must have letters, digits and dashes only, and at least one')
-    if len(value) > _TAG_BYTES:
-        raise ValueError(f'has {len(value)} bytes; a virtiofs device takes tags of at most {_TAG_BYTES}')
-    return value
-
-
-def _uuid(value: str) -> str:
-    text = _matching(_ID, 'a UUID')(value).lower().replace('-', '')
-    return '-'.join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-
-
-def _name(value: str) -> str:
-    if not value.strip() or not value.isprintable():
-        raise ValueError('must have visible characters, and no others')
-    return value.strip()
-
-
-_file = _matching(_FILE, 'the name of a file: letters, digits, dots, dashes, underscores and plus signs')
-
-
-def _image_name(value: str) -> str:
-    if value.endswith('.qcow2'):
-        raise ValueError(
-            'is an image of another format: that of a disk is raw, so its name cannot end in .qcow2'
-        )
-    return _file(value)
 
 
 def _time(key: str) -> Any:
@@ -108,7 +60,6 @@ def _boot(key: str, schema: Any) -> Field:
 
 
 _OBJECT = {'type': 'object'}
-_NULL = {'type': ['string', 'null']}
 
 SERVER = calls.view(
     'server',
@@ -118,7 +69,7 @@ SERVER = calls.view(
         Field('name', shapes.ID),
         Field('status', shapes.ID, read=_shown('status')),
         Field('tenant_id', shapes.ID, read='project_id'),
-        Field('user_id', _NULL),
+        Field('user_id', shapes.NULL_STRING),
         Field('created', shapes.ID, read=_time('created_at')),
         Field('updated', shapes.ID, read=_updated),
         Field('image', {'type': ['object', 'string']}, read=_image),
@@ -126,7 +77,7 @@ SERVER = calls.view(
         Field('metadata', _OBJECT, read=lambda row, req: row.spec.get('metadata') or {}),
         Field('hostId', shapes.ID, read=lambda row, req: calls.host_id(row)),
         Field('OS-EXT-STS:vm_state', shapes.ID, read=_shown('vm_state')),
-        Field('OS-EXT-STS:task_state', _NULL, read=_shown('task_state')),
+        Field('OS-EXT-STS:task_state', shapes.NULL_STRING, read=_shown('task_state')),
         Field('OS-EXT-STS:power_state', shapes.COUNT, read=_shown('power_state')),
         Field('OS-EXT-AZ:availability_zone', shapes.ID, read=Always(_ZONE)),
         Field('OS-EXT-SRV-ATTR:host', shapes.ID, read='host', rule=policies.ATTRIBUTES),
@@ -135,11 +86,11 @@ SERVER = calls.view(
         Field('accessIPv4', shapes.ID, read=Always('')),
         Field('accessIPv6', shapes.ID, read=Always('')),
         Field('config_drive', shapes.ID, read=Always('True')),
-        Field('key_name', _NULL, read=Always(None)),
+        Field('key_name', shapes.NULL_STRING, read=Always(None)),
         Field('progress', shapes.COUNT, read=Always(0)),
         # Not Nova's.
-        _boot('kernel', _NULL),
-        _boot('initrd', _NULL),
+        _boot('kernel', shapes.NULL_STRING),
+        _boot('initrd', shapes.NULL_STRING),
         _boot('shared_memory', shapes.BOOLEAN),
     ),
 )
@@ -155,11 +106,16 @@ _SIZES = (
 _NEW = Body(
     'server',
     (
-        Field('name', {'type': 'string', 'minLength': 1, 'maxLength': 255}, required=True, parse=_name),
+        Field(
+            'name',
+            {'type': 'string', 'minLength': 1, 'maxLength': 255},
+            required=True,
+            parse=request_values.name,
+        ),
         *_SIZES,
-        Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),
-        Field('kernel', {'type': 'string', 'maxLength': 255}, parse=_file),
-        Field('initrd', {'type': 'string', 'maxLength': 255}, parse=_file),
+        Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=request_values.file),
+        Field('kernel', {'type': 'string', 'maxLength': 255}, parse=request_values.file),
+        Field('initrd', {'type': 'string', 'maxLength': 255}, parse=request_values.file),
         Field('cmdline', {'type': 'string', 'maxLength': 2048, 'pattern': '^[ -~]*$'}),
         Field('shared_memory', shapes.BOOLEAN),
         Field('metadata', shapes.METADATA),
@@ -272,7 +228,11 @@ _SERVERS = [
             optional('imageRef'),
         ),
         _RULE % 'rebuild',
-        Body('rebuild', (Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),), strict=True),
+        Body(
+            'rebuild',
+            (Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=request_values.file),),
+            strict=True,
+        ),
         view=One(SERVER),
     ),
     _action(
@@ -293,7 +253,12 @@ _SERVERS = [
         Body(
             'createImage',
             (
-                Field('name', {'type': 'string', 'maxLength': 255}, required=True, parse=_image_name),
+                Field(
+                    'name',
+                    {'type': 'string', 'maxLength': 255},
+                    required=True,
+                    parse=request_values.image_name,
+                ),
                 Field('metadata', _OBJECT),
             ),
             strict=True,
@@ -329,10 +294,10 @@ _SERVERS = [
                 (
                     Field('action', shapes.ID, read='event'),
                     Field('instance_uuid', shapes.ID, read='server_id'),
-                    Field('message', _NULL),
+                    Field('message', shapes.NULL_STRING),
                     Field('project_id', shapes.ID),
-                    Field('user_id', _NULL),
-                    Field('request_id', _NULL),
+                    Field('user_id', shapes.NULL_STRING),
+                    Field('request_id', shapes.NULL_STRING),
                     Field('start_time', shapes.TIME, read='created_at'),
                 ),
             )
@@ -345,7 +310,7 @@ _ATTACHED = (
     Field('status', shapes.ID),
     Field('tag', shapes.ID),
     # Not Nova's.
-    Field('fault', _NULL),
+    Field('fault', shapes.NULL_STRING),
 )
 _SHARE = calls.view(
     'share',
@@ -380,8 +345,10 @@ _SHARES = [
         body=Body(
             'share',
             (
-                Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
-                Field('tag', {'type': 'string'}, parse=_tag),
+                Field(
+                    'share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=request_values.uuid
+                ),
+                Field('tag', {'type': 'string'}, parse=request_values.tag),
             ),
             strict=True,
         ),
@@ -405,52 +372,4 @@ _SHARES = [
     ),
 ]
 
-#: Images as in Nova up to 2.35. There is no image service here, so all versions have these calls.
-_BRIEF_IMAGE = (Field('id', shapes.ID, read='name'), Field('name', shapes.ID))
-_IMAGE = (
-    *_BRIEF_IMAGE,
-    Field('status', shapes.ID),
-    Field('created', _NULL),
-    Field('updated', _NULL),
-    Field('progress', shapes.COUNT),
-    Field('minDisk', shapes.COUNT, read=Always(0)),
-    Field('minRam', shapes.COUNT, read=Always(0)),
-    Field('metadata', _OBJECT, read=Always({})),
-    # Not Nova's.
-    Field('public', shapes.BOOLEAN),
-)
-_IMAGE_RULE = 'os_compute_api:images:%s'
-_LIST_IMAGES = act('Return the images that the project sees.', images.everything)
-
-_IMAGES = [
-    Call(
-        'GET',
-        '/images',
-        _LIST_IMAGES,
-        _IMAGE_RULE % 'index',
-        view=Many(calls.view('image', 'images', _BRIEF_IMAGE)),
-    ),
-    Call(
-        'GET',
-        '/images/detail',
-        _LIST_IMAGES,
-        _IMAGE_RULE % 'index',
-        view=Many(calls.view('image', 'images', _IMAGE)),
-    ),
-    Call(
-        'GET',
-        '/images/{image_id}',
-        act('Return an image.', images.get, path('image_id')),
-        _IMAGE_RULE % 'show',
-        view=One(calls.view('image', 'images', _IMAGE)),
-    ),
-    Call(
-        'DELETE',
-        '/images/{image_id}',
-        act('Delete an image.', images.delete, path('image_id')),
-        _IMAGE_RULE % 'delete',
-        ok=204,
-    ),
-]
-
-CALLS = [*_SERVERS, *_SHARES, *_IMAGES]
+CALLS = [*_SERVERS, *_SHARES, *image_contract.IMAGES]

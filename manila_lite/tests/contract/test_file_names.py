@@ -42,6 +42,7 @@ QUERIES = {
     'share_server_capabilities': 'manila-manage: columns of share servers that clients do not change',
     'share_server_queries': 'share servers for share managers; share_servers.py is for requests',
     'type_access': 'projects of share types and of share group types',
+    'unused_share_servers': 'share servers that no share needs, for share managers',
 }
 
 

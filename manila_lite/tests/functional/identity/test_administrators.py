@@ -26,7 +26,7 @@ OWN = {
 }
 #: Calls that are refused when the quotas of the project are used up, and the functions that check it.
 COUNTED = {
-    'shares.create': 'actions/shares.py begin_create',
+    'shares.create': 'actions/share_creation.py begin_create',
     'shares.extend': 'actions/shares.py _check_growth',
     'shares.revert': 'actions/shares.py _check_growth',
     'share_groups.create': 'actions/share_groups.py create',

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from manila_lite import errors
 from manila_lite.actions import quotas as quota_actions
+from manila_lite.actions import share_creation
 from manila_lite.actions import shares as actions
 from manila_lite.db import models
 from manila_lite.db.queries import quotas
@@ -80,7 +81,9 @@ class QuotaPropertyTest(base.ServiceTest):
             if what is not None:
                 size, kind = what
                 try:
-                    row, _ = actions.create(ctx, {'size': size, 'share_proto': 'NFS', 'share_type': kind})
+                    row, _ = share_creation.create(
+                        ctx, {'size': size, 'share_proto': 'NFS', 'share_type': kind}
+                    )
                 except errors.OverQuota:
                     continue
                 mine[user].append((row.id, kind, size))

@@ -6,7 +6,7 @@ import datetime
 from oslo_utils import timeutils
 
 from manila_lite.db import models
-from manila_lite.db.queries import share_server_queries
+from manila_lite.db.queries import unused_share_servers
 from manila_lite.tests.functional.share_replicas.test_share_replicas import Replicating
 
 _BACKEND = 'dummy_replication_domain = far\ndriver_handles_share_servers = true\nbackend_availability_zone = zone-{}\n'
@@ -92,7 +92,7 @@ class OnServers(Replicating):
             )
         self.admin.ok('DELETE', self.path(replica))
         with self.service.services.db.reader() as conn:
-            self.assertNotIn(server, share_server_queries.list_unused(conn, 'test@beta', 3600))
+            self.assertNotIn(server, unused_share_servers.list_unused(conn, 'test@beta', 3600))
         self.drop(share)
 
     def test_replica_is_in_error_when_its_server_cannot_be_created(self):

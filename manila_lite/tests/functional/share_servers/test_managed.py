@@ -2,7 +2,7 @@
 """Existing share servers of a backend are managed, and unmanaged again."""
 
 from manila_lite.db import models
-from manila_lite.db.queries import allocations, share_server_queries
+from manila_lite.db.queries import allocations, unused_share_servers
 from manila_lite.drivers.dummy.store import ServerRecord
 from manila_lite.manager.plans import share_servers
 from manila_lite.tests.dummy_reboot import lose_exports
@@ -120,7 +120,7 @@ class ManagedServers(served.ServedTest):
         server = self.managed()
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], share_server_queries.list_unused(conn, 'test@alpha', -60))
+            self.assertEqual([], unused_share_servers.list_unused(conn, 'test@alpha', -60))
         share_servers.remove_unused(self.service.managers['alpha'])
         self.assertEqual(
             'active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status']

@@ -5,7 +5,7 @@ import sqlalchemy
 from oslo_db import exception as db_exception
 
 from manila_lite import context, errors
-from manila_lite.actions import shares
+from manila_lite.actions import share_creation, shares
 from manila_lite.db.queries import quotas
 from manila_lite.tests.simulation import history, strangers
 from manila_lite.tests.simulation.shares import invariants
@@ -110,7 +110,7 @@ class SharesHistory(history.History):
         return self._rng.choice(own)
 
     def _create(self, ctx, size):
-        shares.create(ctx, {'size': size, 'share_proto': 'NFS'})
+        share_creation.create(ctx, {'size': size, 'share_proto': 'NFS'})
 
     def _extend(self, ctx, more):
         share = self._one(ctx, 'available')
