@@ -83,6 +83,12 @@ class RabbitMQ:
     def _await(self, host):
         host.serves(_NAME, 5672)
 
+    @staticmethod
+    def end_stopped(host):
+        """End a node that serves nobody: RabbitMQ in it may have stopped when the disk was full, and the process lives on."""
+        if not accepts(host.address, 5672):
+            host.end(_NAME)
+
     def problems(self):
         """Return lines about nodes that accept nobody."""
         return [
