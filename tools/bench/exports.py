@@ -9,6 +9,7 @@ Needs root, btrfs-progs and NFS-Ganesha.
 
 import concurrent.futures
 import contextlib
+import functools
 import os
 import statistics
 import subprocess
@@ -84,6 +85,13 @@ class Server:
         """Connect."""
         return nfs4.Client('127.0.0.1', self._port)
 
+    def writing(self, client: nfs4.Client, name: str) -> Callable[[], object]:
+        """Return a function that writes to the disk of an export."""
+        file = self.home / 'exports' / name / 'file'
+        file.touch()
+        file.chmod(0o666)
+        return functools.partial(client.write, client.walk('shares', name, 'file'), b'data', 0)
+
     def serves(self, names: Sequence[str]) -> bool:
         """Say whether a client can look up all these exports."""
         try:
@@ -115,11 +123,7 @@ class Writer(threading.Thread):
 
     def __init__(self, server: Server, name: str):
         super().__init__(daemon=True)
-        file = server.home / 'exports' / name / 'file'
-        file.touch()
-        file.chmod(0o666)
-        self._client = server.client()
-        self._handle = self._client.walk('shares', name, 'file')
+        self._write = server.writing(server.client(), name)
         self._ending = threading.Event()
         self.longest, self.count, self.failure = 0.0, 0, ''
         self.start()
@@ -129,7 +133,7 @@ class Writer(threading.Thread):
         while not self._ending.wait(0.01):
             began = time.monotonic()
             try:
-                self._client.write(self._handle, b'data', 0)
+                self._write()
             except (OSError, nfs4.Refused) as bad:
                 self.failure = repr(bad)
                 return
@@ -178,9 +182,11 @@ def _one_more(server: Server, made: product.Product, service: psutil.Process) ->
     return service_took, server_took
 
 
-def _exports(figures: report.Report, made: product.Product, server: Server, service: psutil.Process) -> None:
+def fill(
+    figures: report.Report, made: product.Product, server: Server, service: psutil.Process, count: int
+) -> None:
     """Make all exports, and add the lines of one more."""
-    count = figures.pick(2 * _FEW + 2, 300, _MANY)
+    count = max(count, 2 * _FEW + 2)
     _make(made.client())
     few = _one_more(server, made, service)
     report.say(f'{count:,} shares')
@@ -194,7 +200,8 @@ def _exports(figures: report.Report, made: product.Product, server: Server, serv
     figures.note(f'of which NFS-Ganesha: {few[1]:.1f} and {many[1]:.1f} ms')
 
 
-def _ensured(figures: report.Report, made: product.Product, server: Server, service: psutil.Process) -> None:
+def ensured(figures: report.Report, made: product.Product, server: Server, service: psutil.Process) -> None:
+    """Ensure all shares, and add the line of what that takes."""
     allowed = figures.add('the time allowed to ensure', _ENSURE, 's of a core')
     before = product.processor_time(service) + server.seconds()
     access.ensure(made.client())
@@ -202,9 +209,7 @@ def _ensured(figures: report.Report, made: product.Product, server: Server, serv
     figures.add(f'{len(server.names()):,} healthy shares ensured', took, 's of a core', allowed, most=1.0)
 
 
-def _restarted(
-    figures: report.Report, made: product.Product, server: Server, service: psutil.Process
-) -> None:
+def restarted(figures: report.Report, made: product.Product, server: Server, service: psutil.Process) -> None:
     """Restart the service, and add the lines of a client that writes meanwhile."""
     before, names = server.process(), server.names()
     writer = Writer(server, names[0])
@@ -286,9 +291,9 @@ def measure(figures: report.Report) -> None:
     with _product() as (made, server):
         service = made.start('all_in_one')
         made.ready()
-        _exports(figures, made, server, service)
-        _ensured(figures, made, server, service)
-        _restarted(figures, made, server, service)
+        fill(figures, made, server, service, figures.pick(0, 300, _MANY))
+        ensured(figures, made, server, service)
+        restarted(figures, made, server, service)
         _started(figures, made, server)
 
 

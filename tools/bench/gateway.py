@@ -3,8 +3,9 @@
 """What an NFS gateway of the driver cephfs takes for each export, and how fast it is beside ceph-fuse alone.
 
 A private cluster of one OSD in memory, one NFS-Ganesha, a raw client over the loopback. Exports are added one after another,
-as the driver adds them; then NFS-Ganesha is killed and started with all of them, alone and by the driver. Needs root and the
-packages of Ceph.
+as the driver adds them; then NFS-Ganesha is killed and started with all of them, alone and by the driver. Then the service
+makes as many exports on another gateway, ensures them, and is restarted while a client writes. Needs root and the packages
+of Ceph.
 """
 
 import contextlib
@@ -13,11 +14,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import exports
+import product
 import psutil
 import report
 from oslo_config import cfg
@@ -25,11 +27,22 @@ from oslo_config import cfg
 from manila_lite import values
 from manila_lite.drivers import load
 from manila_lite.drivers.cephfs.nfs import fsal
+from manila_lite.tests.functional.linux import base
 from manila_lite.tests.process import free_port
 from manila_lite.tests.security import nfs4
 from manila_lite.tests.services.ceph import Ceph, FuseMount
 
 _MIB = 1 << 20
+_BACKEND = """driver = cephfs
+cephfs_conf_path = {cluster.conf}
+cephfs_protocol_helper_type = NFS
+cephfs_ganesha_server_ip = 127.0.0.1
+cephfs_nfs_port = {port}
+cephfs_nfs_graceless = true
+cephfs_nfs_max_exports = 5000
+cephfs_volume_mode = 777
+max_over_subscription_ratio = 100000
+"""
 _RULE = values.AccessRule('r', 'ip', '127.0.0.1', 'rw')
 
 
@@ -41,11 +54,7 @@ def _share(number: int) -> values.Share:
 def _driver(cluster: Ceph, port: int) -> Iterator[load.ShareDriver]:
     with tempfile.TemporaryDirectory(prefix='ml-gateway-') as folder:
         file = Path(folder, 'conf')
-        file.write_text(
-            f'[ceph]\ncephfs_conf_path = {cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
-            f'cephfs_ganesha_server_ip = 127.0.0.1\ncephfs_nfs_port = {port}\ncephfs_nfs_graceless = true\n'
-            'cephfs_nfs_max_exports = 5000\n'
-        )
+        file.write_text('[ceph]\n' + _BACKEND.format(cluster=cluster, port=port))
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[str(file)])
         driver = load.make('cephfs', 'ceph', 'bench@ceph', conf, Path(folder, 'state'))
@@ -154,13 +163,46 @@ def _dd(*words: str) -> None:
     subprocess.run(['dd', 'bs=1M', *words], check=True, capture_output=True)
 
 
+class Gateway(exports.Server):
+    """The gateway of a backend of the service."""
+
+    def writing(self, client: nfs4.Client, name: str) -> Callable[[], object]:
+        """Return a function that makes a directory in an export and removes it."""
+        root = client.walk('shares', name)
+
+        def write() -> None:
+            client.make(root, 'one')
+            client.remove(root, 'one')
+
+        return write
+
+
+def _service(figures: report.Report, cluster: Ceph, count: int) -> None:
+    """Have the service make exports, ensure them, and start again."""
+    port = free_port()
+    with contextlib.ExitStack() as last:
+        made = last.enter_context(product.Product())
+        last.callback(base.power_off, made.state, ())
+        last.callback(made.end)
+        made.edit(product.BACKEND, _BACKEND.format(cluster=cluster, port=port))
+        server = Gateway(made.state / 'alpha', port)
+        service = made.start('all_in_one')
+        made.ready()
+        exports.fill(figures, made, server, service, count)
+        exports.ensured(figures, made, server, service)
+        exports.restarted(figures, made, server, service)
+
+
 def measure(figures: report.Report) -> None:
     """Measure one gateway."""
     count, mebibytes, rounds = figures.pick((5, 8, 1), (60, 64, 3), (300, 256, 5))
     port = free_port()
-    with Ceph() as cluster, _driver(cluster, port) as driver:
-        _exports(figures, driver, port, figures.args.exports or count)
-        _bandwidth(figures, cluster, driver, port, mebibytes, rounds)
+    count = figures.args.exports or count
+    with Ceph() as cluster:
+        with _driver(cluster, port) as driver:
+            _exports(figures, driver, port, count)
+            _bandwidth(figures, cluster, driver, port, mebibytes, rounds)
+        _service(figures, cluster, count)
 
 
 if __name__ == '__main__':
