@@ -19,7 +19,10 @@ LOOK_AGAIN = 0.5
 
 
 def pools(conn: Connection, work: Work[Any]) -> list[PoolState]:
-    """Return the pools of these backends, as if they were up; none for a request older than ``restart_wait`` seconds."""
+    """Return the pools of these backends, as if they were up; none for a request older than ``restart_wait`` seconds.
+
+    With all that are up: one of them may have come back since the request was refused.
+    """
     wait = work.ctx.conf.scheduler.restart_wait
     if timeutils.is_older_than(work.op.created_at, wait):
         return []
@@ -27,5 +30,5 @@ def pools(conn: Connection, work: Work[Any]) -> list[PoolState]:
     return [
         dataclasses.replace(pool, up=True, clock=None)
         for pool in work.service.hosts.pools(conn)
-        if pool.clock or pool.backend in gone
+        if pool.up or pool.clock or pool.backend in gone
     ]

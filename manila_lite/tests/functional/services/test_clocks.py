@@ -9,14 +9,17 @@ import time
 
 from oslo_utils import timeutils
 
+from manila_lite import context, engine
 from manila_lite.api.http import readiness
 from manila_lite.cmd import metrics_collector
 from manila_lite.cmd.manage.overview import OverviewReader
 from manila_lite.cmd.manage.overview_page import plain
 from manila_lite.db import models
 from manila_lite.db.core import database_clock
+from manila_lite.db.queries import operations
 from manila_lite.db.queries import services as rows
 from manila_lite.doctor import examine
+from manila_lite.scheduler import grace_period
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
@@ -129,6 +132,23 @@ class WrongTest(Beating):
             self.assertEqual('creating', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
             self.beat(self.manager)
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+
+    def test_53_2_a_backend_that_came_back_since_a_request_was_refused_may_take_it(self):
+        self.service.services.conf.set_override('restart_wait', 600.0, 'scheduler')
+        self.addCleanup(self.service.services.conf.clear_override, 'restart_wait', 'scheduler')
+        share = self.admin.share()
+        self.beat(self.manager, -_SIX_MINUTES)
+        with self.service.services.db.reader() as conn:
+            [made] = operations.list_of_resource(conn, share['id'], 'share.create')
+            work = engine.Work(
+                made, made.data, context.of_operation(made, self.service.services), self.scheduler
+            )
+            refused = self.scheduler.hosts.pools(conn)
+            self.assertEqual([True], [bool(pool.clock) for pool in refused])
+        self.beat(self.manager)
+        with self.service.services.db.reader() as conn:
+            [back] = grace_period.pools(conn, work)
+        self.assertEqual((True, None), (back.up, back.clock))
 
     def test_49_13_a_backend_claims_nothing_while_its_clock_is_wrong(self):
         share = self.admin.share()
