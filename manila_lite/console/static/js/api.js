@@ -106,9 +106,11 @@ const PAGE = 1000;
 export async function list(path, key, query = {}) {
   const rows = [];
   for (;;) {
-    const page = await get(path, {...query, limit: PAGE, marker: rows.at(-1)?.id});
+    const page = await get(path, {limit: PAGE, ...query, marker: rows.at(-1)?.id});
+    // Nothing follows a row that was deleted meanwhile: the page begins behind the row before it then.
+    if (page[key].length === 0 && rows.pop()) continue;
     rows.push(...page[key]);
-    if (page[key].length === 0 || !page[`${key}_links`]?.some(({rel}) => rel === 'next')) return rows;
+    if (!page[`${key}_links`]?.some(({rel}) => rel === 'next')) return rows;
   }
 }
 

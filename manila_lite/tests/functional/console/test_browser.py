@@ -240,6 +240,13 @@ class ShareTest(base.ConsoleTest):
         )
         self.assertEqual([[events, position] for _, events, position in _STREAM], told)
 
+    def test_list_goes_on_where_the_last_row_of_a_page_was_deleted(self):
+        self.open('shares', 'Shares')
+        before, after = self.driver.execute_async_script(
+            _DELETE_BETWEEN_PAGES + 'read().then(arguments[0], arguments[0]);'
+        )
+        self.assertEqual((5, [*before[:1], *before[2:]]), (len(before), after))
+
     def test_durations_are_told_in_two_units(self):
         self.open('shares', 'Shares')
         told = self.driver.execute_async_script(
@@ -403,6 +410,23 @@ window.fetch = (address, options) => {
   return Promise.resolve(new Response(new ReadableStream({start(stream) {
     options.signal.addEventListener('abort', () => stream.error(options.signal.reason));
   }})));
+};
+"""
+#: Makes five share networks and reads them by pages of two; the last one of the first page is deleted before the second page.
+_DELETE_BETWEEN_PAGES = """
+const read = async () => {
+  const api = await import('./js/api.js');
+  for (const name of 'abcde') await api.post('share-networks', {share_network: {name}});
+  const all = async () => (await api.list('share-networks', 'share_networks', {limit: 2})).map(({id}) => id);
+  const before = await all();
+  const real = window.fetch;
+  window.fetch = async (address, options) => {
+    if (!String(address).includes(`marker=${before[1]}`)) return real(address, options);
+    window.fetch = real;
+    await api.remove(`share-networks/${before[1]}`);
+    return real(address, options);
+  };
+  return [before, await all()];
 };
 """
 #: Seconds, and how they are told.
