@@ -85,9 +85,9 @@ class RabbitMQ:
 
     @staticmethod
     def end_stopped(host):
-        """End a node that serves nobody: RabbitMQ in it may have stopped when the disk was full, and the process lives on."""
+        """Kill a node that serves nobody: RabbitMQ in it may have stopped when the disk was full, and the process lives on."""
         if not accepts(host.address, 5672):
-            host.end(_NAME)
+            host.kill(_NAME)
 
     def problems(self):
         """Return lines about nodes that accept nobody."""
