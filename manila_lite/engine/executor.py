@@ -345,7 +345,7 @@ class Executor:
     @staticmethod
     def _is_outdated(conn: Connection, plan: Plan[Any], work: Work[Any]) -> bool:
         """Say whether a newer request came after the one whose round failed. The newer request then has all its tries."""
-        if not plan.restartable:
+        if not plan.repeatable:
             return False
         row = rows.get(conn, work.op.id)
         return row is not None and row.requested_count > work.asked
@@ -360,8 +360,8 @@ class Executor:
             self._act(plan.steps[at].undo, work)  # type: ignore[arg-type]  # the caller has looked
         except (errors.LostClaim, *TRANSIENT):
             raise
-        except _Away as away:
-            return self._later(work.op, away.after, data=work.data.to_json(), attempts=0)
+        except errors.Again as later:
+            return self._later(work.op, later.after, data=work.data.to_json(), attempts=0)
         except Exception as bad:
             LOG.exception('%s failed', where)
             work.tries = self._tries(work)

@@ -230,7 +230,12 @@ class Plan(Generic[Data]):
     @property
     def restartable(self) -> bool:
         """Whether a newer request may begin the plan anew in the middle: it has several steps, and none has an undo."""
-        return len(self.steps) > 1 and all(step.undo is None for step in self.steps)
+        return len(self.steps) > 1 and self.repeatable
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a newer request may begin the plan anew after it failed: no step has an undo, so that none was undone."""
+        return all(step.undo is None for step in self.steps)
 
     def at(self, number: int) -> dict[str, Any]:
         """Return the values of a row at this step."""

@@ -242,6 +242,8 @@ class Runner:
             self._set_aside(entries[0], bad)
             return 1
         except Exception:
+            # The claim may have been committed although nobody said so. What is not this owner's is not released.
+            self._unsaved.update({entry.id: True for entry in entries})
             self._drop(entry.id for entry in entries)
             raise
         self._drop({entry.id for entry in entries} - {op.id for op in ops})

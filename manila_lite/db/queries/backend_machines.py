@@ -5,10 +5,9 @@ import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 
 from manila_lite.db import models
-from manila_lite.db.core import row_locks
+from manila_lite.db.core import host_time, row_locks
 from manila_lite.db.core.engine import Connection, Row, insert_ignore
 
 _machines = models.backend_machines
@@ -35,7 +34,7 @@ def report(
     problem: str | None = None,
 ) -> None:
     """Record that the machine lives, for ``seconds`` from now. ``problem``: why it could not take over."""
-    now = timeutils.utcnow()
+    now = host_time.now(conn)
     values = {
         'owner': owner,
         'seen_at': now,
@@ -61,7 +60,7 @@ def end(conn: Connection, backend_host: str, machine: str, owner: str) -> None:
     conn.execute(
         _machines.update()
         .where(_is(backend_host, machine), _machines.c.owner == owner)
-        .values(expires_at=timeutils.utcnow())
+        .values(expires_at=host_time.now(conn))
     )
 
 

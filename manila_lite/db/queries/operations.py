@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
+from manila_lite import states
+from manila_lite.db import models
 from manila_lite.db.core import host_time
 from manila_lite.db.core.prepared import Query, Write
 from manila_lite.db.core.step_names import NAMES
@@ -308,8 +310,23 @@ def supersede_many(conn: Connection, resource_ids: Iterable[str], kinds: Iterabl
     )
 
 
+#: A migration of the resource failed: an administrator may complete it or cancel it, and needs its operation for that.
+_HALF_MIGRATED = sa.or_(
+    *(
+        sa.exists().where(
+            table.c.id == operations.c.resource_id, table.c.task_state == states.Migration.ERROR
+        )
+        for table in (models.shares, models.share_servers)
+    )
+)
+
+
 def delete_ended(conn: Connection, older_than: datetime.datetime) -> int:
-    """Delete operations that ended before ``older_than``. Return their number. Parked ones wait for an operator."""
+    """Delete operations that ended before ``older_than``. Return their number. Parked ones, and those of a resource whose
+    migration failed, wait for an operator.
+    """
     return conn.execute(
-        operations.delete().where(operations.c.finished_at < older_than, operations.c.state != PARKED)
+        operations.delete().where(
+            operations.c.finished_at < older_than, operations.c.state != PARKED, ~_HALF_MIGRATED
+        )
     ).rowcount

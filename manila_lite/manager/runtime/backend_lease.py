@@ -300,8 +300,12 @@ class BackendLease:
 
     def _obstacle(self) -> str:
         """Return the reason why this host, if it waits, could not serve a guarded backend."""
+        if self._end is not None:
+            return ''
+        if not self.may_take():
+            return 'The clock of the host is wrong.'
         try:
-            return self._guarded.obstacle() if self._guarded and self._end is None else ''
+            return self._guarded.obstacle() if self._guarded else ''
         except Exception as bad:  # whatever it is, it must not keep this host from taking over
             LOG.exception('%s: it is not known whether this host could serve it', self._key[0])
             return str(bad)

@@ -4,6 +4,7 @@
 import datetime
 import socket
 import threading
+import time
 
 from oslo_utils import timeutils
 
@@ -184,6 +185,29 @@ class Tenures(test_leases.LeaseTestCase):
         self.assertFalse(lease.call_off())
         self.backends[name].let_go()
         lease.pass_on()
+
+    def problem(self, machine):
+        with self.services.db.reader() as conn:
+            [row] = [
+                row
+                for row in backend_machines.list_machines(conn, test_leases.HOST)
+                if row.machine == machine
+            ]
+        return row.problem
+
+    def test_lease_is_not_passed_on_to_a_machine_whose_clock_is_wrong(self):
+        self.leases['one'].ready()
+        self.leases['two'].may_take = lambda: False
+        waiting.until(lambda: self.problem('two'), 'it has a problem')
+        self.mark('one', drained=True)
+        waiting.until(lambda: self.rows()['one'][1], 'it is drained')
+        time.sleep(1.5)  # sleeps: looks of both change nothing
+        self.assertEqual(
+            ('The clock of the host is wrong.', False), (self.problem('two'), self.leases['one'].passes())
+        )
+        self.leases['two'].may_take = lambda: True
+        self.pass_on('one')
+        waiting.until(self.leases['two'].held, 'the other one has the lease')
 
     def test_lease_goes_there_and_back_before_it_ends(self):
         self.assertEqual({'one': ('takes over', False), 'two': ('waits', False)}, self.rows())

@@ -9,9 +9,9 @@ import datetime
 from oslo_utils import fixture as clock
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite import errors
+from manila_lite import errors, states
 from manila_lite.db import models
-from manila_lite.db.queries import operation_claims
+from manila_lite.db.queries import operation_claims, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
@@ -283,6 +283,15 @@ class Ends(RowsTest):
         ):
             self.add(name, state=state, finished_at=at)
         self.assertEqual(({'done', 'failed'}, 2), self.table.told_by(rows.delete_ended, now))
+
+    def test_failed_migration_that_can_be_completed_or_cancelled_is_kept(self):
+        now = timeutils.utcnow()
+        share = self.admin.share(wait=None)['id']
+        self.add('half', resource_id=share, state=rows.FAILED, finished_at=now - MINUTE)
+        self.add('other', state=rows.FAILED, finished_at=now - MINUTE)
+        for state, gone in ((states.Migration.ERROR, {'other'}), (states.Migration.CANCELLED, {'half'})):
+            self.do(shares.update, share, task_state=state)
+            self.assertEqual((gone, 1), self.table.told_by(rows.delete_ended, now))
 
     def test_only_the_named_operations_are_deleted(self):
         idents = [self.add('one'), self.add('two')]

@@ -159,6 +159,11 @@ class Tries(base.ServiceTest):
         self.assertEqual((rows.FAILED, self.tries), (row.state, self.count('b')))
         self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries :])
 
+    def test_waiting_costs_no_try_of_an_undo(self):
+        failed, waits = [*self.all_but_one, 'fail'], ['again'] * (2 * self.tries)
+        row = self.run_plan(self.step('a', undo=[*waits, *self.all_but_one]), self.step('b', failed))
+        self.assertEqual((rows.FAILED, 3 * self.tries), (row.state, self.count('undo a')))
+
     def test_each_undo_whose_process_dies_has_all_tries(self):
         failed, deaths = [*self.all_but_one, 'fail'], ['die'] * (self.tries - 1)
         row = self.run_plan(self.step('a', undo=deaths), self.step('b', failed, deaths))
@@ -183,3 +188,7 @@ class Tries(base.ServiceTest):
         )
         self.assertEqual((rows.DONE, 2, 'c'), (row.state, self.count('a'), self.notes[-1]))
         self.assertIsNone(row.error)
+
+    def test_newer_request_is_met_after_the_failure_of_the_older_one_in_a_plan_of_one_step(self):
+        row = self.run_plan(self.plain('a', [*self.all_but_one, 'ask and fail', *self.all_but_one]))
+        self.assertEqual((rows.DONE, 2 * self.tries), (row.state, self.count('a')))
