@@ -4,11 +4,10 @@
 import datetime
 from typing import Any
 
-from oslo_utils import timeutils
-
 from manila_lite import errors, states
 from manila_lite.actions import resource_locks, share_guards
 from manila_lite.context import RequestContext
+from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import shares, snapshots
 from manila_lite.rpc import notifications
@@ -79,7 +78,9 @@ def soft_delete(ctx: RequestContext, share_id: str) -> None:
                 f'Share {share_id} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.'
             )
         _must_be_free(conn, ctx, share)
-        until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.soft_deleted_share_retention_time)
+        until = database_clock.time(conn) + datetime.timedelta(
+            seconds=ctx.conf.soft_deleted_share_retention_time
+        )
         shares.update(conn, share_id, is_soft_deleted=True, scheduled_to_be_deleted_at=until)
     _notify(ctx, 'share.soft_delete', share)
 

@@ -10,14 +10,14 @@ import secrets
 import string
 from typing import Any
 
-from oslo_utils import timeutils, uuidutils
+from oslo_utils import uuidutils
 
 from manila_lite import errors, states
 from manila_lite.actions import access as rules
 from manila_lite.actions import resource_locks, share_bin, share_guards, share_requests
 from manila_lite.actions import snapshot_access as snapshot_rules
 from manila_lite.context import RequestContext
-from manila_lite.db.core import transitions
+from manila_lite.db.core import database_clock, transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import access, quotas, share_transfers, share_types, shares, snapshots
 from manila_lite.rpc import notifications
@@ -37,8 +37,8 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
     """
     transfer_id, salt = uuidutils.generate_uuid(), secrets.token_hex(_SALT_BYTES)
     key = ''.join(secrets.choice(_LETTERS) for _ in range(ctx.conf.share_transfer_key_length))
-    until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.transfer_retention_time)
     with ctx.db.writer() as conn:
+        until = database_clock.time(conn) + datetime.timedelta(seconds=ctx.conf.transfer_retention_time)
         share = shares.get(conn, ctx, share_id, own=True)
         transitions.begin(conn, states.SHARE, 'transfer', share.instance_id)
         share_bin.must_be_as_read(conn, share)
@@ -124,7 +124,7 @@ def accept(ctx: RequestContext, transfer_id: str, key: str, *, clear_rules: bool
     """
     with ctx.db.writer() as conn:
         transfer = share_transfers.get(conn, ctx.elevated(), transfer_id)
-        if transfer.expires_at <= timeutils.utcnow():
+        if transfer.expires_at <= database_clock.time(conn):
             raise errors.NotFound.of('transfer', transfer_id)
         if not hmac.compare_digest(transfer.key_hash, _hash(transfer.salt, key)):
             raise errors.Invalid(

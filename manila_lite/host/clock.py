@@ -46,3 +46,8 @@ OF_PROCESS = Calendar()
 def without_jumps() -> datetime.datetime:
     """Return the time in UTC. After a jump, it goes on as if there had been none, until the calendar is believed."""
     return timeutils.utcnow() - datetime.timedelta(seconds=OF_PROCESS.jumped_by())
+
+
+def timestamp() -> float:
+    """Return the time of ``without_jumps`` in seconds since 1970, for patience that outlives a process."""
+    return float(timeutils.utcnow_ts(microsecond=True)) - OF_PROCESS.jumped_by()

@@ -7,7 +7,7 @@ from oslo_log import log
 
 from manila_lite import context, errors
 from manila_lite.actions import share_transfers, shares
-from manila_lite.db.core import host_time
+from manila_lite.db.core import database_clock
 from manila_lite.db.queries import share_bin
 from manila_lite.db.queries import share_transfers as transfers
 
@@ -17,7 +17,7 @@ LOG = log.getLogger(__name__)
 def empty_bin(services: context.Services) -> None:
     """Delete shares whose time in the recycle bin is over. A share that cannot be deleted is tried again next time."""
     with services.db.reader() as conn:
-        rows = share_bin.list_expired(conn, host_time.now(conn))
+        rows = share_bin.list_expired(conn, database_clock.time(conn))
     for row in rows:
         try:
             shares.delete(_owner(services, row), row.id, from_bin=True)
@@ -34,7 +34,7 @@ def empty_bin(services: context.Services) -> None:
 def end_transfers(services: context.Services) -> None:
     """Delete transfers that have expired, and make their shares available again."""
     with services.db.reader() as conn:
-        rows = transfers.list_expired(conn, host_time.now(conn))
+        rows = transfers.list_expired(conn, database_clock.time(conn))
     for row in rows:
         try:
             share_transfers.delete(_owner(services, row), row.id)

@@ -9,8 +9,8 @@ import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 
+from manila_lite.db.core import database_clock, host_time
 from manila_lite.db.core.engine import Connection, Row, insert_ignore
 from manila_lite.db.models import idempotency_keys as _kept
 
@@ -19,7 +19,7 @@ def claim(conn: Connection, key: str, request: str, owner: str, *, seconds: floa
     """Claim the request for ``seconds``, with the answer to be kept for ``keep`` hours. Return False if another owner
     has answered or holds the claim, or if the key was used for another request.
     """
-    now = timeutils.utcnow()
+    now = host_time.now(conn)
     values = {
         'request': request,
         'claim': owner,
@@ -58,4 +58,4 @@ def _mine(key: str, owner: str) -> sa.ColumnElement[bool]:
 
 def delete_expired(conn: Connection) -> int:
     """Delete expired answers. Return their number."""
-    return conn.execute(_kept.delete().where(_kept.c.expires_at < timeutils.utcnow())).rowcount
+    return conn.execute(_kept.delete().where(_kept.c.expires_at < database_clock.time(conn))).rowcount

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context
 from manila_lite.db import models
-from manila_lite.db.core import paging
+from manila_lite.db.core import database_clock, paging
 from manila_lite.db.core.rows import get_row
 
 _messages = models.messages
@@ -245,4 +245,4 @@ def delete(conn: Connection, ctx: context.RequestContext, message_id: str) -> No
 
 def delete_expired(conn: Connection) -> int:
     """Delete expired messages. Return their number."""
-    return conn.execute(_messages.delete().where(_messages.c.expires_at < timeutils.utcnow())).rowcount
+    return conn.execute(_messages.delete().where(_messages.c.expires_at < database_clock.time(conn))).rowcount

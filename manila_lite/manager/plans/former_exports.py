@@ -9,8 +9,6 @@ source is up and has deleted its copy. An administrator who knows that nobody ca
 
 from typing import Any
 
-from oslo_utils import timeutils
-
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
@@ -23,6 +21,7 @@ from manila_lite.db.queries import (
     snapshots,
 )
 from manila_lite.engine import Plan, Step, Work, backend_of, nothing
+from manila_lite.host import clock
 from manila_lite.manager.plans.task import as_shares, as_snapshots
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.left_copies import Left
@@ -53,7 +52,7 @@ def close(work: Work[M], migrations: Migrations[M]) -> None:
             knows_how = _knows_how(conn, data.source_host)
             wake = migrations.close(conn, work.ctx, work.resource_id, data) if knows_how else None
         data.closing = wake.operation_id if wake else None
-        data.closing_since = timeutils.utcnow_ts(microsecond=True)
+        data.closing_since = clock.timestamp()
     data.closed = data.closing is None or _has_ended(work, data.closing, data.closing_since)
 
 
@@ -73,7 +72,7 @@ def _has_ended(work: Work[Any], operation_id: str, since: float) -> bool:
     """
     with work.ctx.db.reader() as conn:
         op = rows.get(conn, operation_id)
-    waited = timeutils.utcnow_ts(microsecond=True) - since
+    waited = clock.timestamp() - since
     if op is not None and op.state == rows.OPEN and waited < work.ctx.conf.operations.lease:
         raise errors.Again(_LOOK)
     return op is not None and op.state == rows.DONE

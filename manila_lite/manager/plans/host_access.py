@@ -7,13 +7,12 @@ destination's driver by one that no row has, since nobody else may reach the cop
 
 import dataclasses
 
-from oslo_utils import timeutils
-
 from manila_lite import encryption, errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Work
+from manila_lite.host import clock
 from manila_lite.host_copy.share_moves import ShareMoves
 from manila_lite.operation_data.host_copies import HostCopy
 from manila_lite.operation_data.migrations import Migrate
@@ -83,7 +82,7 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
         data.let_in_asked = None
         return encryption.decrypt(key)
     patience = work.ctx.conf.data_access_wait_access_rules_timeout
-    now = timeutils.utcnow_ts(microsecond=True)
+    now = clock.timestamp()
     data.let_in_asked = data.let_in_asked or now
     if now - data.let_in_asked > patience:
         raise errors.Final(

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from oslo_log import log
-from oslo_utils import timeutils
 
 from manila_lite import errors, values
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
+from manila_lite.host import clock
 from manila_lite.manager.plans import former_exports, poll_backoff
 from manila_lite.operation_data.migrations import Answer, Migrate, Progress
 from manila_lite.states import COMPLETION, Migration
@@ -357,7 +357,7 @@ def _patience(work: Work[Migrate]) -> Iterator[None]:
         raise
     except Exception as error:
         conf = work.ctx.conf.operations
-        now = timeutils.utcnow_ts(microsecond=True)
+        now = clock.timestamp()
         took = now - (work.data.cut_over_fails_since or now)
         work.data.cut_over_fails_since = now - took
         LOG.exception('%s: the cut-over failed since %.0f s', work.resource_id, took)

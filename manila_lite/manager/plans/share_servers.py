@@ -9,7 +9,7 @@ from typing import Any
 
 from oslo_concurrency import lockutils
 from oslo_log import log
-from oslo_utils import timeutils, uuidutils
+from oslo_utils import uuidutils
 
 from manila_lite import context, engine, errors, states, values
 from manila_lite.db.core import key_values, transitions
@@ -27,6 +27,7 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import CAPABILITIES, abilities_of
 from manila_lite.engine import Plan, Step, Work
+from manila_lite.host import clock
 from manila_lite.manager.plans import admin_network, allocated_addresses
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.network import load as plugins
@@ -204,7 +205,7 @@ def _patience(work: Work[Any]) -> Iterator[None]:
     try:
         yield
     except errors.Unavailable as away:
-        if (timeutils.utcnow() - work.op.created_at).total_seconds() > work.ctx.conf.network.patience:
+        if (clock.without_jumps() - work.op.created_at).total_seconds() > work.ctx.conf.network.patience:
             raise
         LOG.warning('%s: %s waits for the network plugin: %s', work.resource_id, work.op.kind, away)
         raise errors.Again(_PLUGIN_AWAY, str(away)) from away

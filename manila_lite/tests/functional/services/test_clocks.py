@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import sqlalchemy as sa
 from oslo_utils import timeutils
 
 from manila_lite import context, engine
@@ -19,11 +20,12 @@ from manila_lite.db.core import database_clock
 from manila_lite.db.queries import operations
 from manila_lite.db.queries import services as rows
 from manila_lite.doctor import examine
-from manila_lite.scheduler import grace_period
+from manila_lite.scheduler import expiry, grace_period
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 _SIX_MINUTES = 360.0
+_LONG_AGO = datetime.timedelta(hours=3)
 #: The upgrade check on a host whose clock is so many seconds ahead.
 _CHECK = """
 import sys
@@ -149,6 +151,33 @@ class WrongTest(Beating):
         with self.service.services.db.reader() as conn:
             [back] = grace_period.pools(conn, work)
         self.assertEqual((True, None), (back.up, back.clock))
+        with (
+            self.service.services.db.writer() as conn
+        ):  # as if it had not come back yet, and the scheduler had looked then
+            conn.execute(models.services.update().values(heartbeat_at=timeutils.utcnow() - _LONG_AGO))
+        self.service.scheduler_sees()
+        with self.service.services.db.reader() as conn:
+            self.assertEqual([False], [pool.up for pool in self.scheduler.hosts.pools(conn)])
+        self.manager.worker.beat()
+        with self.service.services.db.reader() as conn:
+            [back] = grace_period.pools(conn, work)
+        self.assertTrue(back.up)
+
+    def test_53_2_retention_goes_by_the_clock_of_the_database(self):
+        share = self.admin.share()
+        with ahead(-7 * 86400.0):
+            self.admin.ok('POST', f'/shares/{share["id"]}/action', {'soft_delete': None})
+        expiry.empty_bin(self.service.services)
+        binned = self.admin.ok('GET', f'/shares/{share["id"]}')['share']
+        self.assertEqual((True, 'available'), (binned['is_soft_deleted'], binned['status']))
+        with self.service.services.db.reader() as conn:
+            before = conn.execute(sa.select(sa.func.count()).select_from(models.operations)).scalar()
+        with ahead(30 * 86400.0):
+            self.scheduler._purge()
+        with self.service.services.db.reader() as conn:
+            self.assertEqual(
+                before, conn.execute(sa.select(sa.func.count()).select_from(models.operations)).scalar()
+            )
 
     def test_49_13_a_backend_claims_nothing_while_its_clock_is_wrong(self):
         share = self.admin.share()
