@@ -2,7 +2,7 @@
 """Shares, and results of work on them."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from manila_lite.values.access import AccessRule, ExportLocation, RuleResult
 from manila_lite.values.share_servers import ShareServer
@@ -46,10 +46,22 @@ class ManagedShare:
 
 @dataclasses.dataclass(frozen=True)
 class EnsureTarget:
-    """A share that the driver must check and repair, with the rules that apply to it."""
+    """A share that the driver must check and repair, with the rules that apply to it.
+
+    ``read_rules`` returns the rules of this moment, if they can change during the call.
+    """
 
     share: Share
     rules: tuple[AccessRule, ...] = ()
+    read_rules: Callable[[], tuple[AccessRule, ...]] | None = dataclasses.field(
+        default=None, compare=False, repr=False
+    )
+
+    def rules_now(self) -> tuple[AccessRule, ...]:
+        """Return the rules that apply now: for a driver that has found a difference, and that lets nobody else change the
+        rules of the share until it has applied these. A client may have lost its access since the call began.
+        """
+        return self.rules if self.read_rules is None else self.read_rules()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -79,12 +79,14 @@ class DummyBase(interface.ShareDriver):
         """Put the rules in force. The record is written only if it differs from ``before``."""
         results = {rule.id: values.RuleResult(self._objection(rule), _key(record.id, rule)) for rule in rules}
         record.exported = True
-        record.rules = {
-            rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error
-        }
+        record.rules = self._granted(rules)
         if record != before:
             self.store.shares.put(record)
         return results
+
+    def _granted(self, rules: Sequence[values.AccessRule]) -> dict[str, list[str]]:
+        """Return the rules that can be in force, as records have them."""
+        return {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not self._objection(rule)}
 
     def _objection(self, rule: values.AccessRule) -> str | None:
         """Return the reason why a rule cannot be in force, or None."""

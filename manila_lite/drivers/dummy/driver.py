@@ -245,5 +245,6 @@ class DummyDriver(
             record.server, record.qos = self._server_of(target.share), dict(target.share.qos)
         except errors.Final as bad:
             return values.EnsureResult(error=str(bad))
-        results = self._enforce(record, target.rules, before)
+        agrees = record.exported and record.rules == self._granted(target.rules)
+        results = self._enforce(record, target.rules if agrees else target.rules_now(), before)
         return values.EnsureResult(tuple(self._locations(target.share, record)), results, repaired=repaired)

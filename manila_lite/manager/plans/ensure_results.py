@@ -3,6 +3,7 @@
 statements for any number of shares, and only where something changed.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -75,7 +76,17 @@ def targets(db: Any, rows: Sequence[Any]) -> list[values.EnsureTarget]:
     with db.reader() as conn:
         known = task.as_shares(conn, rows)
         rules = access.rules_in_force(conn, [row.id for row in rows])
-    return [values.EnsureTarget(known[row.instance_id], tuple(rules.get(row.id, ()))) for row in rows]
+    return [
+        values.EnsureTarget(
+            known[row.instance_id], tuple(rules.get(row.id, ())), functools.partial(_rules_now, db, row.id)
+        )
+        for row in rows
+    ]
+
+
+def _rules_now(db: Any, share_id: str) -> tuple[values.AccessRule, ...]:
+    with db.reader() as conn:
+        return tuple(access.rules_in_force(conn, (share_id,)).get(share_id, ()))
 
 
 def store(work: Work[EnsureShares], batch: Batch, answers: Sequence[Answer]) -> None:

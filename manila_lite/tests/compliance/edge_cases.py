@@ -140,6 +140,13 @@ class EdgeCases:
         self.assertEqual(set(self.GOOD), self.in_force(share))
         self.assertEqual('first', self.read(share))
 
+    def test_ensuring_gives_no_access_back_that_was_denied_since_the_call_began(self):
+        share = self.made_share(rules=self.GOOD)
+        self.driver.update_access(share, [])
+        late = values.EnsureTarget(share, tuple(self.rules(self.GOOD)), lambda: ())
+        self.assertIsNone(self.driver.ensure_shares([late])[share.id].error)
+        self.assertEqual(set(), self.in_force(share))
+
     def test_ensuring_nothing(self):
         self.assertEqual({}, self.driver.ensure_shares([]))
 

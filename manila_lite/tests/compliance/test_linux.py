@@ -239,7 +239,7 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         """Return the addresses in the kernel, if an NFS server runs there."""
         try:
             protocol_server = self.driver.parts.share_servers.protocol_server(server.id)
-        except errors.Final:
+        except (errors.Final, errors.Again):
             return set()
         return self.left_there(server) if protocol_server.server.running else set()
 

@@ -27,19 +27,21 @@ class Ensuring(ShareService):
             subvolume = self._subvolumes.require(share)
             self._protocol.evictions.follow(subvolume)  # who was shut out by an earlier process
             limits = self._limit_again(share, subvolume)
-            results, of_rules = self._rules_again(share, subvolume, target.rules)
+            results, of_rules = self._rules_again(target, subvolume)
         locations = tuple(self._protocol.export_locations(share, subvolume))
         return values.EnsureResult(
             locations, results, repaired=(*limits, *of_rules, *moved(share, locations))
         )
 
     def _rules_again(
-        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+        self, target: values.EnsureTarget, subvolume: Subvolume
     ) -> tuple[dict[str, values.RuleResult], list[str]]:
         """Return the result for every rule, and what was repaired."""
-        defects = self._protocol.defects(share, subvolume, rules)
+        share = target.share
+        defects = self._protocol.defects(share, subvolume, target.rules)
         if not defects:
-            return self._protocol.confirm(share, subvolume, rules), []
+            return self._protocol.confirm(share, subvolume, target.rules), []
+        rules = target.rules_now()
         results = self._protocol.apply(share, subvolume, rules)
         left = self._protocol.defects(share, self._subvolumes.require(share), rules)
         return results, [defect for defect in defects if defect not in left]

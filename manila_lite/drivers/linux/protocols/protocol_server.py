@@ -112,6 +112,15 @@ class ProtocolServer:
         """Say whether this share, and nothing else, is at its mount point."""
         return _is_same(self.mount_point(resource_id), source)
 
+    def agrees(
+        self, resource_id: str, source: Path, blocks: Sequence[str], seen: Seen, mounted_as: str | None = None
+    ) -> bool:
+        """Say whether the share is mounted, and ``seen`` shows that it is exported to exactly these clients."""
+        path = self.mount_point(resource_id)
+        return _is_same(path, source) and not self.server.exports.defects(
+            resource_id, path, blocks, seen, mounted_as
+        )
+
     def repair(
         self, resource_id: str, source: Path, blocks: Sequence[str], seen: Seen, mounted_as: str | None = None
     ) -> tuple[Mapping[int, str], list[str]]:
@@ -119,10 +128,10 @@ class ProtocolServer:
 
         Returns the result of ``Exports.put``, and the repairs in words.
         """
+        if self.agrees(resource_id, source, blocks, seen, mounted_as):
+            return {}, []
         path, exports = self.mount_point(resource_id), self.server.exports
         mounted = _is_same(path, source)
-        if mounted and not exports.defects(resource_id, path, blocks, seen, mounted_as):
-            return {}, []
         seen = exports.inspect([resource_id])[resource_id]  # another call may have changed the export since
         if not mounted:
             # A server that exports the empty directory below must release it first.

@@ -164,6 +164,10 @@ class Ensuring(ShareService):
             path = self._storage.share_path(share.id)
             if path is None:
                 raise CommandFailed('it was deleted meanwhile')
+            if not protocol_server.agrees(
+                share.id, path, [block.text for block in blocks], seen, share.mount_point_name
+            ):
+                blocks, results = protocol_server.blocks(target.rules_now())
             refused, of_export = protocol_server.repair(
                 share.id, path, [block.text for block in blocks], seen, share.mount_point_name
             )
