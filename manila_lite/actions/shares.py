@@ -155,10 +155,12 @@ def begin_at_backend(
     )
 
 
-def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = False) -> None:
+def extend(
+    ctx: RequestContext, share_id: str, new_size: int, *, force: bool = False, automatic: bool = False
+) -> None:
     """Begin to extend a share to ``new_size`` GiB, in ``extending``. Quota counts the growth from now on.
 
-    ``force``: skip the scheduler.
+    ``force``: skip the scheduler. ``automatic``: nobody asks for it now; the owner hears only once that the pool has no room.
 
     :raises errors.Invalid: the size is not larger than now, or larger than the type allows.
     :raises errors.WrongState: the share is not available.
@@ -186,7 +188,7 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
             share_id,
             topic='share' if force else 'scheduler',
             host=share.host if force else '',
-            data=ResizeShare(size=share.size, new_size=new_size),
+            data=ResizeShare(size=share.size, new_size=new_size, automatic=automatic),
             mutex_key=share.instance_id,
             unique_key=f'share:{share_id}',
             owner=share.project_id,

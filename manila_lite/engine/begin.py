@@ -119,6 +119,7 @@ def begin_many_once(
     kind: str,
     resource_type: str,
     resources: Mapping[str, str],
+    owners: Mapping[str, str],
     *,
     topic: str,
     host: str,
@@ -126,7 +127,7 @@ def begin_many_once(
 ) -> None:
     """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each has one key, for both purposes.
 
-    Their worker is told once, after the commit.
+    ``owners``: the projects of the resources, by id. Their worker is told once, after the commit.
     """
     if not resources:
         return
@@ -138,7 +139,7 @@ def begin_many_once(
                 ctx,
                 host,
                 None,
-                None,
+                owners.get(resource_id),
                 kind=kind,
                 resource_type=resource_type,
                 resource_id=resource_id,

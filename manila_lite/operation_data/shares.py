@@ -33,9 +33,10 @@ class NewSize(OperationData):
 
 @dataclasses.dataclass(kw_only=True)
 class ResizeShare(NewSize):
-    """``share.extend`` and ``share.shrink``, of a share that had ``size`` GiB."""
+    """``share.extend`` and ``share.shrink``, of a share that had ``size`` GiB. ``automatic``: it is nearly full, and grows."""
 
     size: int
+    automatic: bool = False
 
     @property
     def growth(self) -> int:

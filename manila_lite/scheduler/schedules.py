@@ -19,6 +19,7 @@ from manila_lite.db.queries import messages
 from manila_lite.db.queries import schedules as rows
 from manila_lite.db.queries import services as service_rows
 from manila_lite.engine import Plan, Step, Work
+from manila_lite.host import clock
 from manila_lite.operation_data.schedules import RunSchedule
 from manila_lite.scheduler import schedule_copies
 from manila_lite.values import retention, schedule_times
@@ -120,7 +121,7 @@ def make(work: Work[RunSchedule]) -> None:
     made = {copy.source_id for copy in copies if copy.run_at == data.run_at}
     unfinished = {copy.source_id for copy in copies if schedule_copies.is_being_made(copy)} - made
     tried, busy = data.waiting, []
-    retry = not timeutils.is_older_than(work.op.created_at, _RETRY_FOR)
+    retry = (clock.without_jumps() - work.op.created_at).total_seconds() <= _RETRY_FOR
     for resource_type, source in targets:
         if source.id in made or (tried is not None and source.id not in tried):
             continue
@@ -130,14 +131,16 @@ def make(work: Work[RunSchedule]) -> None:
                 raise errors.WrongState(f'The copy of {source.id} that was begun before is not finished yet.')
             schedule_copies.make(work, ctx, schedule, resource_type, source.id)
         except errors.WrongState as refused:
-            busy.append(source.id)
-            if not retry:
+            again = retry and not source.is_broken
+            if again:
+                busy.append(source.id)
+            else:
                 data.refuse(refused.code, str(refused))
         except _REFUSALS as refused:
             LOG.info('%s: schedule %s cannot copy it: %s', source.id, schedule.id, refused)
             data.refuse(refused.code, str(refused))
     data.waiting = busy
-    if busy and retry:
+    if busy:
         raise errors.Again(_RETRY)
 
 

@@ -10,7 +10,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
-from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core import database_clock, host_time, key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import (
@@ -22,6 +22,7 @@ from manila_lite.db.queries import (
     share_group_snapshots,
     share_groups,
     share_server_queries,
+    share_usage,
     shares,
     snapshots,
 )
@@ -115,7 +116,8 @@ def choose_or_wait(conn: Connection, work: Work[Any], request: PlacementRequest)
 def _may_report(conn: Connection, work: Work[Any]) -> bool:
     """Say whether a running backend has not reported its pools yet, and the request is young: one of them may suit it."""
     conf = work.ctx.conf
-    return not timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait) and bool(
+    age = (host_time.now(conn) - work.op.created_at).total_seconds()
+    return age <= conf.scheduler.first_report_wait and bool(
         pool_reports.list_backends_without_pools(conn, conf.service_down_time)
     )
 
@@ -209,12 +211,12 @@ def grow(work: Work[ResizeShare]) -> None:
         for _ in range(_ROUNDS):
             pool = host_states.one(conn, share.host, work.ctx.conf.service_down_time)
             if pool is None:
-                raise errors.NoValidHost(
-                    f'Pool {share.host} of the share is not known.', detail='NO_VALID_HOST'
-                )
+                LOG.warning('%s: its pool %s is not known', share.id, share.host)
+                raise errors.NoValidHost('The pool of the share is not known.', detail='NO_VALID_HOST')
             if headroom(request, pool) < more:
+                LOG.info('%s: its pool %s has no room for %s GiB more', share.id, share.host, more)
                 raise errors.NoValidHost(
-                    f'Pool {share.host} has no room for {more} GiB more.', detail='FILTER_CAPACITY'
+                    f'The pool of the share has no room for {more} GiB more.', detail='FILTER_CAPACITY'
                 )
             if _claim(conn, [pool], request):
                 work.pass_on(conn, 'share', pool.backend)
@@ -222,13 +224,15 @@ def grow(work: Work[ResizeShare]) -> None:
     raise errors.Again(grace_period.LOOK_AGAIN)
 
 
-def not_grown(conn: Connection, work: Work[Any], error: Exception) -> None:
+def not_grown(conn: Connection, work: Work[ResizeShare], error: Exception) -> None:
     """Make the share available again, as it was before, and tell its owner why it did not grow."""
     instance_id = share_instance(conn, work)
     if instance_id is not None:
         shares.update(conn, work.resource_id, target_size=None)
         transitions.finish(conn, states.SHARE, 'extend', instance_id)
-        notify(conn, work, 'SHARE', messages.Action.EXTEND, messages.Detail.UNKNOWN_ERROR, error)
+        # A share that is to grow is tried again after each measurement.
+        if not work.data.automatic or share_usage.set_growth_refused(conn, work.resource_id, True):
+            notify(conn, work, 'SHARE', messages.Action.EXTEND, messages.Detail.UNKNOWN_ERROR, error)
 
 
 PLANS: list[Plan[Any]] = [
@@ -324,7 +328,7 @@ class Scheduler:
     def _purge(self) -> None:
         with self.services.db.writer() as conn:
             kept = datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
-            operations.delete_ended(conn, timeutils.utcnow() - kept)
+            operations.delete_ended(conn, database_clock.time(conn) - kept)
             messages.delete_expired(conn)
             idempotency_keys.delete_expired(conn)
             request_notes.delete_old(conn)

@@ -69,7 +69,7 @@ class UsageSettings:
             grow_by=int(texts.get(GROW_BY, 0)),
             grow_to=int(texts.get(GROW_TO, 0)),
             grow_at=int(texts.get(GROW_AT, 90)),
-            by_owner=not {GROW_BY, GROW_TO}.isdisjoint(_readable(metadata)),
+            by_owner=not {GROW_BY, GROW_TO, GROW_AT}.isdisjoint(_readable(metadata)),
         )
 
     def threshold(self, percent: float, told: int) -> int:

@@ -45,13 +45,15 @@ def apply_rules(
 def apply_rules_of(
     conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str
 ) -> None:
-    """Do as ``apply_rules`` for each of these shares, in a constant number of statements."""
+    """Do as ``apply_rules`` for each of these shares, for its project, in a constant number of statements."""
+    ids = tuple(share_ids)
     begin_many_once(
         conn,
         ctx,
         access.SYNC,
         'share',
-        {access.unique_key(share_id): share_id for share_id in share_ids},
+        {access.unique_key(share_id): share_id for share_id in ids},
+        shares.owners_of(conn, ids),
         topic='share',
         host=host,
         lane=FAST,

@@ -40,7 +40,9 @@ def is_cancelled(error: Exception) -> bool:
 
 
 _KEPT = 'All data is kept, and an administrator can repeat migration_complete.'
-_STILL_OPEN = 'Clients could still read outdated data at the former export locations: the backend {host} did not close them.'
+_STILL_OPEN = (
+    'Clients could still read outdated data at the former export locations: their backend did not close them.'
+)
 
 
 M = TypeVar('M', bound=Migrate)
@@ -231,8 +233,8 @@ class Migrations(abc.ABC, Generic[M]):
             return Migration.SUCCESS
         # The deletion of the source ends the exports, too.
         operations.supersede(conn, work.resource_id, (self.close_kind,))
-        text = _STILL_OPEN.format(host=work.data.source_host)
-        LOG.warning('%s: %s', work.resource_id, text)
+        text = _STILL_OPEN
+        LOG.warning('%s: %s It is %s.', work.resource_id, text, work.data.source_host)
         messages.create_many(
             conn,
             work.ctx,

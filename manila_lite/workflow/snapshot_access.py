@@ -48,8 +48,8 @@ def begin_all(
     moved: bool = False,
     inheriting: bool = False,
 ) -> None:
-    """Do as ``begin`` for every mountable snapshot of these shares, in a constant number of statements. Their worker finds
-    the work by polling.
+    """Do as ``begin`` for every mountable snapshot of these shares, for its project, in a constant number of statements.
+    Their worker finds the work by polling.
 
     ``moved``: drop the operations of the backend that had the snapshots before. ``inheriting``: only snapshots that
     clients of the share may mount.
@@ -60,4 +60,6 @@ def begin_all(
     if moved:
         rows.supersede_many(conn, mountable, (snapshot_access.KIND,))
     wanted = {unique_key(snapshot_id): snapshot_id for snapshot_id in mountable}
-    begin_many_once(conn, ctx, snapshot_access.KIND, 'snapshot', wanted, topic='share', host=host, lane=FAST)
+    begin_many_once(
+        conn, ctx, snapshot_access.KIND, 'snapshot', wanted, mountable, topic='share', host=host, lane=FAST
+    )

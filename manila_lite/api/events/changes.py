@@ -14,7 +14,7 @@ from manila_lite.api.events.cursor import EPOCH
 from manila_lite.api.events.records import DELETED, OPERATION, RESET, STATUS, USAGE, Record
 from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import Connection, Database
-from manila_lite.db.queries import events, operations
+from manila_lite.db.queries import events, operations, shares
 
 #: Seconds that each look goes back; seconds between looks that go back further; and seconds by which a row may be late: clocks
 #: that differ, and a transaction that takes long.
@@ -148,7 +148,7 @@ class Changes:
         """Return the deletions that leave no trace."""
         census = events.take_census(conn)
         gone = self.census - census
-        owners_now = events.owners_of_shares(
+        owners_now = shares.owners_of(
             conn, [row_id for source, row_id, _ in gone if source == 'share_transfer']
         )
         records = []

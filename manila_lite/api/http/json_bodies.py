@@ -24,7 +24,16 @@ def read(text: bytes) -> Any:
         raise errors.Invalid(f'body: is not JSON: {bad}.', code='malformed_body') from None
     if text.count(b'[') + text.count(b'{') > DEEPEST and _is_deep(document):  # few bodies have that many
         raise errors.Invalid(f'body: is nested more than {DEEPEST} levels deep.', code='malformed_body')
-    return document
+    return _whole(document)
+
+
+def _whole(document: Any) -> Any:
+    """Return the document with 7.0 as 7: both are integers to JSON schema, and only one of them to what comes after it."""
+    if isinstance(document, dict):
+        return {name: _whole(value) for name, value in document.items()}
+    if isinstance(document, list):
+        return [_whole(value) for value in document]
+    return int(document) if isinstance(document, float) and document.is_integer() else document
 
 
 def _is_deep(document: Any) -> bool:

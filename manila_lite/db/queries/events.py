@@ -216,11 +216,3 @@ def take_census(conn: Connection) -> set[tuple[str, str, str]]:
     They are few: share networks, offers of shares to other projects (by the share's id), pools, and services.
     """
     return {tuple(row) for row in _CENSUS.all(conn)}
-
-
-def owners_of_shares(conn: Connection, share_ids: Sequence[str]) -> dict[str, str]:
-    """Return the projects of shares, by id."""
-    return dict(_OWNERS.all(conn, share_ids)) if share_ids else {}
-
-
-_OWNERS = Among(sa.select(_shares.c.id, _shares.c.project_id), _shares.c.id)

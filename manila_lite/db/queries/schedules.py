@@ -144,24 +144,37 @@ def claim(
 
 
 class Source(NamedTuple):
-    """A share that a schedule selects, with its owner and its group."""
+    """A share that a schedule selects, with its owner, its group and its status."""
 
     id: str
     project_id: str
     user_id: str | None
     share_group_id: str | None
+    status: str
+
+    @property
+    def is_broken(self) -> bool:
+        """Say whether the share stays as it is until somebody does something about it."""
+        return self.status not in states.SHARE.transient | {states.SHARE['create'].ok}
 
 
-#: Statuses of shares that are not there yet, or no more.
+#: Statuses of shares that are not there yet, or no more. A share without a host never was.
 _ABSENT = tuple(states.SHARE[verb].during for verb in ('create', 'delete', 'defer'))
 
 
 def list_sources(conn: Connection, schedule: Row[Any]) -> list[Source]:
     """Return the shares that the schedule selects now."""
     query = (
-        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id, _shares.c.share_group_id)
+        sa.select(
+            _shares.c.id,
+            _shares.c.project_id,
+            _shares.c.user_id,
+            _shares.c.share_group_id,
+            _instances.c.status,
+        )
         .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary))
         .where(~_shares.c.is_soft_deleted, ~_shares.c.deletion_deferred, _instances.c.status.not_in(_ABSENT))
+        .where(_instances.c.host.is_not(None))
         .where(*key_values.matching(models.share_metadata, _shares.c.id, schedule.share_metadata or {}))
     )
     if not schedule.all_projects:

@@ -11,6 +11,7 @@ from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
 from manila_lite.db.core.rows import get_row
+from manila_lite.db.queries import operations as operation_rows
 
 _transfers = models.share_transfers
 
@@ -82,8 +83,18 @@ def delete_of_share(conn: Connection, share_id: str) -> None:
 
 
 def give_share(conn: Connection, share_id: str, project_id: str, user_id: str | None) -> None:
-    """Give the share and its snapshots to the project, and delete all locks on the share and its rules."""
+    """Give the share, its snapshots and open work on them to the project, and delete all locks on the share and its rules."""
     owner = {'project_id': project_id, 'user_id': user_id}
+    snapshots = sa.select(models.snapshots.c.id).where(models.snapshots.c.share_id == share_id)
+    operations = models.operations
+    conn.execute(
+        operations.update()
+        .where(
+            operations.c.state == operation_rows.OPEN,
+            sa.or_(operations.c.resource_id == share_id, operations.c.resource_id.in_(snapshots)),
+        )
+        .values(**owner)
+    )
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(**owner))
     conn.execute(models.snapshots.update().where(models.snapshots.c.share_id == share_id).values(**owner))
     conn.execute(models.resource_locks.delete().where(models.resource_locks.c.share_id == share_id))

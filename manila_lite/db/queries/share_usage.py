@@ -178,9 +178,15 @@ def set_told(conn: Connection, share_ids: Iterable[str], threshold: int) -> None
     )
 
 
-def set_growth_refused(conn: Connection, share_id: str, refused: bool) -> None:
-    """Note whether the owner of the share was told that it cannot grow."""
-    conn.execute(_usage.update().where(_usage.c.share_id == share_id).values(growth_refused=refused))
+def set_growth_refused(conn: Connection, share_id: str, refused: bool) -> bool:
+    """Note whether the owner of the share was told that it cannot grow. Say whether that is new."""
+    return bool(
+        conn.execute(
+            _usage.update()
+            .where(_usage.c.share_id == share_id, _usage.c.growth_refused != refused)
+            .values(growth_refused=refused)
+        ).rowcount
+    )
 
 
 # Views ----------------------------------------------------------------------------------------

@@ -387,3 +387,12 @@ def delete(conn: Connection, share_ids: Iterable[str]) -> None:
     wanted = sorted(share_ids)
     affinity.remove_shares(conn, wanted)
     conn.execute(_shares.delete().where(_shares.c.id.in_(wanted)))
+
+
+def owners_of(conn: Connection, share_ids: Iterable[str]) -> dict[str, str]:
+    """Return the projects of shares, by id."""
+    ids = tuple(share_ids)
+    return dict(_OWNERS.all(conn, ids)) if ids else {}
+
+
+_OWNERS = Among(sa.select(_shares.c.id, _shares.c.project_id), _shares.c.id)

@@ -149,11 +149,11 @@ _ADD_EXPORT = Write(_exports.insert())
 # Snapshots --------------------------------------------------------------------------------------
 
 
-def list_mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> list[str]:
-    """Return the ids of all snapshots of these shares that can be mounted, or could be until now. ``inheriting``: only
+def list_mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> dict[str, str]:
+    """Return all snapshots of these shares that can be mounted, or could be until now: project by id. ``inheriting``: only
     where the share's rules apply to its snapshots.
     """
-    return [snapshot_id for (snapshot_id,) in _mountable(inheriting=inheriting).all(conn, tuple(share_ids))]
+    return dict(_mountable(inheriting=inheriting).all(conn, tuple(share_ids)))
 
 
 @functools.cache
@@ -166,7 +166,7 @@ def _mountable(*, inheriting: bool) -> Among:
         sa.exists().where(_exports.c.snapshot_id == _snapshots.c.id),
     )
     return Among(
-        sa.select(_snapshots.c.id)
+        sa.select(_snapshots.c.id, _snapshots.c.project_id)
         .join(_shares, _shares.c.id == _snapshots.c.share_id)
         .where(can, ~_snapshots.c.deletion_deferred, *more)
         .order_by(_snapshots.c.id),

@@ -5,8 +5,9 @@ A rule that is queued while the driver is at work raises the operation's ``reque
 it ends: no rule waits for a later request, and none is lost when the process dies.
 """
 
+import contextlib
 import dataclasses
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from oslo_log import log
@@ -62,7 +63,8 @@ def sync(work: Work[ApplyRules]) -> None:
         share = as_share(conn, row)
         copy_clients = access.copy_clients_of(conn, (row.id,))
         wanted = access.rules_in_force(conn, (row.id,), copy_clients).get(row.id, [])
-    results = _update_access(work, share, wanted)
+    with hiding(work, work.resource_id):
+        results = work.service.driver.update_access(share, wanted)
     must_cover_all(wanted, results)
     work.data.seen, work.data.replicated = [rule.id for rule in rules], bool(row.replication_type)
     work.data.shut_out = [copy_client.backup_id for copy_client in copy_clients if copy_client.rule is None]
@@ -105,16 +107,17 @@ def must_cover_all(wanted: Iterable[Any], results: Container[str]) -> None:
         raise errors.ManilaLiteError(f'The backend did not report a result for {len(missing)} access rules.')
 
 
-def _update_access(work: Work[Any], share: Any, wanted: list[Any]) -> Any:
-    """Have the backend apply the rules, and return its results.
+@contextlib.contextmanager
+def hiding(work: Work[Any], share_id: str) -> Iterator[None]:
+    """Have the backend apply rules of the share.
 
     :raises errors.Final: with the driver's message, unless some rule hides to whom it is given.
     """
     try:
-        return work.service.driver.update_access(share, wanted)
+        yield
     except errors.Final as error:
         with work.ctx.db.reader() as conn:
-            hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW)
+            hidden = resource_locks.locks_of_rules(conn, share_id, resource_locks.SHOW)
         if not hidden:
             raise
         LOG.warning('%s: the backend cannot apply its access rules: %s', work.resource_id, error)

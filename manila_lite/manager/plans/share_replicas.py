@@ -26,7 +26,9 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work, backend_of
+from manila_lite.host import clock
 from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans.access import hiding
 from manila_lite.manager.plans.task import able_driver, as_share
 from manila_lite.operation_data.share_replicas import (
     CreateReplica,
@@ -204,7 +206,8 @@ def apply_rules_readonly(work: Work[OnReplica]) -> None:
             return
         share = as_share(conn, row)
         rules = access.granted_rules(conn, (row.id,), cast=False).get(row.id, [])
-    work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
+    with hiding(work, work.data.share_id):
+        work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
 
 
 def rules_applied(conn: Connection, work: Work[OnReplica]) -> None:
@@ -245,7 +248,7 @@ def quiesce(work: Work[PromoteReplica]) -> None:
 
     :raises errors.Again: it is not in sync yet, and there is time left.
     """
-    now = timeutils.utcnow_ts(microsecond=True)
+    now = clock.timestamp()
     if work.data.quiesce and work.data.until is None:
         work.data.until = now + work.data.quiesce
     if work.data.until is None or now >= work.data.until:
@@ -294,7 +297,7 @@ def _must_be_alone(conn: Connection, work: Work[PromoteReplica]) -> None:
     at_work = share_replicas.list_claimed_operations(
         conn, (access.unique_key(share_id), ensure.unique_key(home))
     )
-    now = timeutils.utcnow_ts(microsecond=True)
+    now = clock.timestamp()
     if work.data.before is None or work.data.alone_at is None:
         work.data.before, work.data.alone_at = at_work, now + work.ctx.conf.operations.lease
     before = work.data.before

@@ -54,7 +54,7 @@ def question(
 
     def check(work: Work[Question]) -> None:
         if ability not in abilities_of(work.service.driver):
-            raise errors.Final(f'Backend {work.service.host} cannot {cannot}.')
+            raise errors.Final(f'The backend of the share servers cannot {cannot}.')
         with work.ctx.db.reader() as conn:
             servers = load(conn, work.data.servers)
             shares_by_server = {server_id: targets(conn, servers[server_id]) for server_id in servers}

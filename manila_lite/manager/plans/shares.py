@@ -15,6 +15,7 @@ from manila_lite.db.queries import (
     export_locations,
     pool_reports,
     share_server_queries,
+    share_usage,
     shares,
     snapshots,
 )
@@ -201,6 +202,13 @@ def resized(conn: Connection, work: Work[NewSize], instance_id: str) -> None:
     access.lock(conn, work.resource_id)
     shares.update(conn, work.resource_id, size=work.data.new_size, target_size=None)
     follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
+    _note_growth(conn, work)
+
+
+def _note_growth(conn: Connection, work: Work[NewSize]) -> None:
+    """Note that a share that is to grow has grown: its owner is told when it cannot do so any more."""
+    if isinstance(work.data, ResizeShare) and work.data.automatic:
+        share_usage.set_growth_refused(conn, work.resource_id, False)
 
 
 def all_extended(conn: Connection, works: Sequence[Work[ResizeShare]]) -> None:
@@ -210,6 +218,8 @@ def all_extended(conn: Connection, works: Sequence[Work[ResizeShare]]) -> None:
         conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, str(verb.ok)
     )
     shares.update_sizes(conn, {work.resource_id: work.data.new_size for work in works})
+    for work in works:
+        _note_growth(conn, work)
 
 
 def follow(conn: Connection, work: Work[Any], share: Any) -> None:

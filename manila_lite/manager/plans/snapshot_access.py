@@ -10,7 +10,14 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, snapshot_access, snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, begin_queued, must_cover_all, settle
+from manila_lite.manager.plans.access import (
+    DELETED_SOON,
+    MOVED_SOON,
+    begin_queued,
+    hiding,
+    must_cover_all,
+    settle,
+)
 from manila_lite.manager.plans.task import load_snapshot
 from manila_lite.operation_data.access import ApplySnapshotRules
 from manila_lite.operation_data.export_locations import Exported
@@ -85,7 +92,8 @@ def serve(work: Work[ApplySnapshotRules]) -> None:
                 wanted = access.joined(wanted, copy_client.rule, 'ro')
     snapshot = load_snapshot(work, row.id)
     if is_served(snapshot, share, work.service.driver):
-        served = work.service.driver.serve_snapshot(snapshot, wanted)
+        with hiding(work, row.share_id):
+            served = work.service.driver.serve_snapshot(snapshot, wanted)
     else:
         served = values.ServedSnapshot(
             (), dict.fromkeys((rule.id for rule in wanted), values.RuleResult(error=_NOT_HERE))

@@ -22,7 +22,7 @@ def able_driver(work: Work[Any], ability: values.Ability, cannot: str) -> Any:
     """
     driver = work.service.driver
     if ability not in abilities_of(driver):
-        raise errors.Final(f'Backend {work.service.host} can {cannot}.')
+        raise errors.Final(f'The backend can {cannot}.')
     return driver
 
 

@@ -84,9 +84,10 @@ class FullShares:
             if not asks.can('share:extend'):
                 raise errors.Forbidden('Members of the project may not extend shares.')
             with self._services.db.together():  # no growth without its reason
-                shares.extend(asks, row.id, size)
-                text = f'{_amount(one)}. It grows from {row.size} to {size} GiB.'
-                self._say(owner, row.id, Detail.SHARE_GROWS, text)
+                shares.extend(asks, row.id, size, automatic=True)
+                if not row.growth_refused:  # else the scheduler may refuse it again
+                    text = f'{_amount(one)}. It grows from {row.size} to {size} GiB.'
+                    self._say(owner, row.id, Detail.SHARE_GROWS, text)
         except (errors.NotFound, errors.WrongState):
             return  # it is busy, or gone; the next measurement is soon
         except errors.ManilaLiteError as refused:
@@ -96,8 +97,6 @@ class FullShares:
                 self._say(owner, row.id, Detail.GROWTH_REFUSED, f'{_amount(one)}. {refused}')
             return
         LOG.info('%s: %s; it grows from %s to %s GiB', row.id, _amount(one), row.size, size)
-        if row.growth_refused:
-            self._note_growth(row.id, refused=False)
 
     def _say(self, owner: context.RequestContext, share_id: str, detail: Detail, text: str) -> None:
         with self._services.db.writer() as conn:

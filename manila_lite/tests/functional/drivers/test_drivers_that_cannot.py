@@ -45,7 +45,7 @@ class Shares(Cannot, base.ServiceTest):
     """The driver of ``beta`` has no further abilities; that of ``alpha`` has all."""
 
     BACKENDS = {name: _REPLICATES.format(name) for name in ('alpha', 'beta')}
-    NEITHER = 'Backend test@beta can neither manage nor unmanage {}.'
+    NEITHER = 'The backend can neither manage nor unmanage {}.'
 
     @classmethod
     def setUpClass(cls):
@@ -145,7 +145,9 @@ class Servers(Cannot, served.ServedTest):
             {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
         )
         [told] = self.told(self.net)
-        self.assertIn('Backend test@alpha cannot add another subnet to its share servers.', told)
+        self.assertIn(
+            'The backend of the share servers cannot add another subnet to its share servers.', told
+        )
 
     def test_adding_a_security_service_is_refused_with_a_message(self):
         self.can_only('alpha', interface.MakesServers)
@@ -159,7 +161,8 @@ class Servers(Cannot, served.ServedTest):
         )
         [told] = self.told(self.net)
         self.assertIn(
-            'Backend test@alpha cannot update its share servers with another security service.', told
+            'The backend of the share servers cannot update its share servers with another security service.',
+            told,
         )
 
     def test_unused_subnet_metadata_is_reported_in_a_message(self):

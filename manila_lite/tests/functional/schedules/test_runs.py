@@ -309,7 +309,7 @@ class Refusals(SchedulesTest):
 
     def test_a_busy_share_is_tried_again_and_keeps_no_other_waiting(self):
         other = self.user.share()
-        self.admin.action(self.share['id'], 'reset_status', {'status': 'error'})
+        self.admin.action(self.share['id'], 'reset_status', {'status': 'migrating'})
         made = self.schedule()
         self.come(made, self.time())
         self.look()
@@ -319,6 +319,13 @@ class Refusals(SchedulesTest):
         self.service.settled(made['id'])
         self.assertIsNone(self.show(made)['problem'])
         self.assertEqual([1, 1], [len(self.snapshots(share)) for share in (self.share, other)])
+
+    def test_a_broken_share_keeps_no_run_open(self):
+        other = self.user.share()
+        self.admin.action(self.share['id'], 'reset_status', {'status': 'error'})
+        made = self.schedule()
+        self.assertIn(self.share['id'], self.run_once(made)['problem'])
+        self.assertEqual([0, 1], [len(self.snapshots(share)) for share in (self.share, other)])
 
     def test_policies_hold_at_the_time_of_the_run(self):
         made = self.schedule(keep={'last': 1})

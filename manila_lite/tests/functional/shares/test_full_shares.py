@@ -148,6 +148,23 @@ class Growth(FullTest):
         self.assertEqual(4, self.size(share))
         self.assertEqual(2, len(self.told(caller, share, Detail.GROWTH_REFUSED)))
 
+    def test_owner_is_told_once_that_the_pool_is_full_and_not_which_pool_it_is(self):
+        caller = self.caller('crowded')
+        settings = {'usage:grow_by': '100000', 'usage:grow_to': '200000'}
+        share = self.made(caller, 0, size=2, metadata=settings)
+        self.admin.ok('PUT', '/quota-sets/crowded', {'quota_set': {'gigabytes': -1}})
+        for _ in range(3):
+            self.measured(share, 1.9)
+            self.assertEqual(2, self.size(share))
+        found = caller.ok('GET', f'/messages?resource_id={share}&sort_dir=asc')['messages']
+        [refused] = [one['user_message'] for one in found if 'has no room for' in one['user_message']]
+        self.assertIn('The pool of the share has no room for 100000 GiB more.', refused)
+        self.assertNotIn('@', refused)
+        self.assertEqual(1, len(self.told(caller, share, Detail.SHARE_GROWS)))
+        caller.ok('POST', f'/shares/{share}/metadata', {'metadata': {'usage:grow_by': '2'}})
+        self.measured(share, 1.9)
+        self.assertEqual(4, self.size(share))
+
     def test_busy_share_grows_later(self):
         caller = self.caller('busy')
         share = self.made(caller, 0, size=2, metadata=GROWING)

@@ -113,6 +113,21 @@ class Transfers(ServiceTest):
         self.assertEqual(202, taker.call('DELETE', path)[0])
         taker.wait(path, 'share', 'gone')
 
+    def test_open_work_on_rules_goes_with_the_share(self):
+        giver, taker = self.caller('giver'), self.caller('taker')
+        share = giver.share()
+        self.service.knob('alpha', 'update_access:hang')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        giver.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '192.0.2.1'})
+        transfer = giver.ok('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})['transfer']
+        hush.keep(transfer['auth_key'])
+        self.assertEqual(202, self.accept(taker, transfer)[0])
+        path = f'/operations?resource_id={share["id"]}&state=open'
+        self.assertEqual(
+            ([], ['access.sync']),
+            tuple([one['kind'] for one in caller.ok('GET', path)['operations']] for caller in (giver, taker)),
+        )
+
     def test_accept_with_clear_access_rules_clears_rules_of_snapshots(self):
         self.admin.ok(
             'POST',

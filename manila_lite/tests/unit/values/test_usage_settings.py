@@ -17,6 +17,7 @@ class Settings(testtools.TestCase):
         )
         self.assertEqual(UsageSettings((50, 70), 2, 9, 80, by_owner=True), settings)
         self.assertFalse(UsageSettings.of(GROWING, {'usage:warn_at': '1'}).by_owner)
+        self.assertTrue(UsageSettings.of(GROWING, {'usage:grow_at': '1'}).by_owner)
         self.assertEqual(UsageSettings(), UsageSettings.of({}, {'usage:grow_at': '0', 'usage:warn_at': ''}))
         self.assertEqual((), UsageSettings.of({'usage:warn_at': 'Never'}, {}).warn_at)
 
