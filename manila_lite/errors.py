@@ -192,9 +192,16 @@ def them(number: int) -> str:
 
 
 class NoValidHost(Final):
-    """The scheduler found no pool; the message says which filter refused, and why."""
+    """The scheduler found no pool; the message says which filter refused, and why.
+
+    ``told``: the message for owners, who see no hosts, where it is another one.
+    """
 
     code = 'no_valid_host'
+
+    def __init__(self, message: str = '', *, detail: str | None = None, told: str = ''):
+        super().__init__(message, detail=detail)
+        self.told = told or message
 
 
 class RefusedShrink(Final):

@@ -92,7 +92,8 @@ def candidates(
         if data.to is None or data.to in pool.host_names
     ]
     if not there:
-        raise errors.NoValidHost(f'{data.to} has not reported any pool.', detail='NO_VALID_HOST')
+        what = 'has not reported any pool.'
+        raise errors.NoValidHost(f'{data.to} {what}', detail='NO_VALID_HOST', told=f'The destination {what}')
     requests = _requests(conn, data, project_id)
     try:
         return _in_one(scheduler.placement, requests, there)
@@ -161,7 +162,8 @@ def _in_one(
     for request in requests.values():
         result = placement.place(request, there)
         if not result.candidates:
-            raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
+            text, detail = why_none(result)
+            raise errors.NoValidHost(text, detail=detail, told=why_none(result, for_admin=False)[0])
         these = {
             pool.host: Destination(
                 pool, (Claim(pool, request.size, pool.claimed_gb + headroom(request, pool)),)

@@ -3,6 +3,8 @@
 
 from typing import Any
 
+from oslo_log import log
+
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import shares
@@ -12,6 +14,8 @@ from manila_lite.scheduler import destinations, grace_period
 from manila_lite.workflow.migration import M, Migrations, store_refusal
 from manila_lite.workflow.share_migration import SHARES
 from manila_lite.workflow.share_server_migration import SERVERS
+
+LOG = log.getLogger(__name__)
 
 
 def fits(work: Work[Migrate]) -> None:
@@ -34,7 +38,12 @@ def claim(work: Work[Migrate]) -> None:
     :raises errors.Again: other requests were faster, or the backend is restarted; nothing is claimed.
     """
     with work.writer() as conn:
-        for found in _candidates(conn, work):
+        try:
+            candidates = _candidates(conn, work)
+        except errors.NoValidHost as none:
+            LOG.info('%s: %s', work.resource_id, none)
+            raise errors.NoValidHost(none.told, detail=none.detail) from None
+        for found in candidates:
             if destinations.claim(conn, work.service, found):
                 work.data.pool, work.data.pools = found.name, found.names
                 work.data.claimed, work.data.claimed_beside = found.claimed, found.claimed_beside

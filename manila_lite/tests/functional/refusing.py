@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Database that refuses some commits."""
+"""Databases that refuse some commits, or do not answer them."""
 
 import contextlib
+
+from manila_lite.db.core.conflicts import CommitLost
 
 
 class Refusing:
@@ -27,3 +29,17 @@ class Refusing:
             if self.times and self.when(conn):
                 self.times -= 1
                 raise RuntimeError('the database says no')
+
+
+class Losing(Refusing):
+    """The same, but these transactions are committed, and nobody says so."""
+
+    @contextlib.contextmanager
+    def writer(self):
+        lost = False
+        with self._db.writer() as conn:
+            yield conn
+            if self.times and self.when(conn):
+                self.times, lost = self.times - 1, True
+        if lost:
+            raise CommitLost(ConnectionError('the node died'))

@@ -12,7 +12,7 @@ from manila_lite.db.queries import operation_claims
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step
 from manila_lite.tests.functional import base
-from manila_lite.tests.functional.refusing import Refusing
+from manila_lite.tests.functional.refusing import Losing, Refusing
 
 KIND, KEY = 'test.tried', 'test.tried/key'
 
@@ -25,6 +25,15 @@ def is_at_the_second_step(conn):
     return conn.execute(
         sa.select(models.operations.c.id).where(
             models.operations.c.kind == KIND, models.operations.c.step == 1
+        )
+    ).first()
+
+
+def is_claimed(conn):
+    table = models.operations
+    return conn.execute(
+        sa.select(table.c.id).where(
+            table.c.kind == KIND, table.c.owner.is_not(None), table.c.state == rows.OPEN
         )
     ).first()
 
@@ -130,6 +139,13 @@ class Tries(base.ServiceTest):
         db = Refusing(self.db, is_at_the_second_step)
         row = self.run_plan(self.step('a', self.all_but_one), self.step('b', ['fail']), db=db)
         self.assertEqual((rows.DONE, self.tries, 2), (row.state, self.count('a'), self.count('b')))
+
+    def test_claim_whose_commit_is_not_answered_costs_neither_a_lease_nor_a_try(self):
+        conf = self.service.services.conf
+        conf.set_override('lease', 3600.0, 'operations')
+        self.addCleanup(conf.clear_override, 'lease', 'operations')
+        row = self.run_plan(self.plain('a', self.all_but_one), db=Losing(self.db, is_claimed))
+        self.assertEqual((rows.DONE, self.tries), (row.state, self.count('a')))
 
     def test_rerun_has_all_tries(self):
         row = self.run_plan(self.step('a', [*self.all_but_one, 'ask', *self.all_but_one]))

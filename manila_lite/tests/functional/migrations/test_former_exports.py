@@ -112,9 +112,7 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
                 ('test@beta#pool1', 'migration_completing'), (moved['host'], moved['task_state'])
             )
             told = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
-            self.assertIn(
-                'the backend test@alpha did not close them', ' '.join(row['user_message'] for row in told)
-            )
+            self.assertIn('their backend did not close them', ' '.join(row['user_message'] for row in told))
             self.assertEqual(409, self.start(share, 'test@alpha')[0])
             # The share can be used meanwhile.
             self.grant(share, '10.2.0.0/20')
@@ -227,7 +225,7 @@ class ServersByHost(Closing, test_host_assisted_servers.CopiedServers):
             self.assertEqual('test@beta#pool1', moved['host'])
         for one in (server['id'], target):
             self.task_is({'id': one}, 'migration_completing')
-        self.assertIn('the backend test@alpha did not close them', self.messages(shares[0]))
+        self.assertIn('their backend did not close them', self.messages(shares[0]))
         self.service.knob('alpha', '')
         self.task_is({'id': target}, 'migration_success')
         self.has_moved(server, shares, target)

@@ -464,6 +464,7 @@ class Claims(refused.WithBackends):
         work.data.parts = []
         refusal = self.assertRaises(errors.NoValidHost, migration.claim, work)
         self.assertIn('4 GiB asked for, 3 GiB left', str(refusal))
+        self.assertNotIn('test@', str(refusal))
 
     def test_nothing_is_spread_while_processes_of_an_older_release_may_run(self):
         conf = self.service.conf
