@@ -106,9 +106,10 @@ class ShareDriver(abc.ABC):
 
         Returns a result for every target, by ``share.id``. A share whose data is missing gets an ``error``; no data is
         created anew. Exports that are in order are not touched, so that working clients notice nothing, and
-        ``repaired`` lists only real repairs. A target without a result is unchanged, and the caller asks again. The
-        driver bounds how many shares it works on at a time; ``EnsuresOneByOne`` does so for drivers without a way of
-        their own.
+        ``repaired`` lists only real repairs. Where the rules in force differ, apply ``target.rules_now()``, and let no
+        ``update_access`` of the share in between: a client may have been denied since the call began. A target without a
+        result is unchanged, and the caller asks again. The driver bounds how many shares it works on at a time;
+        ``EnsuresOneByOne`` does so for drivers without a way of their own.
         """
 
     def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
