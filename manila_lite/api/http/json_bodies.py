@@ -9,6 +9,8 @@ from manila_lite import errors
 
 #: Levels of lists and objects. The calls need a few; a writer of JSON somewhere behind may end at 254, as orjson does.
 DEEPEST = 32
+#: Below it a float has all whole numbers.
+_EXACT = 2.0**53
 
 
 def read(text: bytes) -> Any:
@@ -33,7 +35,11 @@ def _whole(document: Any) -> Any:
         return {name: _whole(value) for name, value in document.items()}
     if isinstance(document, list):
         return [_whole(value) for value in document]
-    return int(document) if isinstance(document, float) and document.is_integer() else document
+    return (
+        int(document)
+        if isinstance(document, float) and document.is_integer() and abs(document) < _EXACT
+        else document
+    )
 
 
 def _is_deep(document: Any) -> bool:

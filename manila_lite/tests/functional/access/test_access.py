@@ -219,7 +219,7 @@ class Access(base.ServiceTest):
         self.settled()
         self.assertEqual([], self.in_force())
 
-    def test_rules_queued_during_a_final_backend_failure_are_in_error_too(self):
+    def test_rules_queued_during_a_final_backend_failure_are_tried_once_more_with_the_others(self):
         old = self.allow('10.0.0.1')['id']
         self.wait(old, 'active')
         calls = self.calls()
@@ -230,10 +230,10 @@ class Access(base.ServiceTest):
         queued = self.allow('10.0.0.3')['id']
         self.deny(old)
         self.knobs()
-        for resource_id in (told, queued, old):
-            self.wait(resource_id, 'error')
-        self.settled('error')
-        self.assertEqual(calls + 1, self.calls())
+        for resource_id, state in ((told, 'active'), (queued, 'active'), (old, 'gone')):
+            self.wait(resource_id, state)
+        self.settled('active')
+        self.assertEqual(calls + 2, self.calls())
 
     def test_transient_failure_and_partial_answer_are_retried(self):
         self.knobs('update_access:fail@once', 'update_access:partial@once')
