@@ -18,7 +18,7 @@ def push(work: Work[PushMetadata]) -> None:
     :raises errors.Final: the backend cannot act by it; the server stays as it was.
     """
     if values.Ability.SUBNET_METADATA not in abilities_of(work.service.driver):
-        raise errors.Final(f'Backend {work.service.host} does not use the metadata of subnets.')
+        raise errors.Final('The backend of the share servers does not use the metadata of subnets.')
     with share_servers.alone(work.resource_id):
         # Read only now: a later change of the metadata is pushed once more.
         with work.ctx.db.reader() as conn:

@@ -169,7 +169,7 @@ def _driver_must_fit(work: Work[MigrateServer]) -> None:
     """Refuse to spread shares if the driver cannot. Its last report is of the time before, if it was replaced since."""
     if work.data.pools and not spreads_servers(work.service.driver):
         raise errors.Final(
-            f'The driver of {work.op.host} cannot spread the shares of one share server over several pools.'
+            'The driver of the destination cannot spread the shares of one share server over several pools.'
         )
 
 

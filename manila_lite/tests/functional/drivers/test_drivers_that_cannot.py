@@ -174,4 +174,7 @@ class Servers(Cannot, served.ServedTest):
             {'metadata': {'quality': 'good'}},
         )
         base.eventually(lambda: self.told(subnet['id']), 'nobody is told')
-        self.assertIn('Backend test@alpha does not use the metadata of subnets.', self.told(subnet['id'])[0])
+        self.assertIn(
+            'The backend of the share servers does not use the metadata of subnets.',
+            self.told(subnet['id'])[0],
+        )

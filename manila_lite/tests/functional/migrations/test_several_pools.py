@@ -316,7 +316,9 @@ class Spread(test_forced_cancel.Force, test_share_server_migration.MigrationTest
             self.assertEqual(409, status, document)
             return document['conflictingRequest']['message']
 
-        wanted = 'The driver of test@narrow cannot spread the shares of one share server over several pools.'
+        wanted = (
+            'The driver of the destination cannot spread the shares of one share server over several pools.'
+        )
         base.eventually(lambda: asked() == wanted, 'the check says something else')
         base.eventually(lambda: started().endswith(wanted), 'the start says something else')
         self.assertEqual([], self.store('narrow').calls('share_server_migration_check_compatibility'))
