@@ -2,10 +2,14 @@
 """RabbitMQ: a cluster with a node on each controller. Clients know all three, so that nothing is in front of them."""
 
 import concurrent.futures
+import time
 
 from cloud_of_three.hosts import accepts
+from manila_lite.tests import waiting
 
 _NAME, _USER = 'rabbitmq', 'rabbitmq'
+#: Seconds that a node has to serve after its start, or after a fault.
+_PATIENCE = 60.0
 _CONFIG = """listeners.tcp.1 = {address}:5672
 default_user = manila
 default_pass = {password}
@@ -81,13 +85,20 @@ class RabbitMQ:
         }
 
     def _await(self, host):
-        host.serves(_NAME, 5672)
-
-    @staticmethod
-    def end_stopped(host):
-        """Kill a node that serves nobody: RabbitMQ in it may have stopped when the disk was full, and the process lives on."""
-        if not accepts(host.address, 5672):
+        """Wait until a node serves. RabbitMQ in it may have stopped when the disk was full, or may stay in its start after the
+        network was split, and the process lives on: then do as an operator does, and start it again.
+        """
+        end = time.monotonic() + _PATIENCE
+        waiting.until(
+            lambda: accepts(host.address, 5672) or not host.program(_NAME) or time.monotonic() > end,
+            f'{_NAME} of {host.name}',
+            pause=0.2,
+        )
+        if host.program(_NAME) and not accepts(host.address, 5672):
+            print(f'    RabbitMQ of {host.name} serves nobody, and is started again', flush=True)
             host.kill(_NAME)
+            self._start(host)
+        host.serves(_NAME, 5672)
 
     def problems(self):
         """Return lines about nodes that accept nobody."""

@@ -172,7 +172,6 @@ def _full(cloud, chance):
         yield f'the disk of {host.name} is full'
     finally:
         file.unlink()
-        cloud.broker.end_stopped(host)
 
 
 def _upgrade(cloud, chance):
