@@ -29,6 +29,7 @@ def manager(conf: Any) -> Any:
         options, managers = (
             importlib.import_module(f'castellan.{name}') for name in ('options', 'key_manager')
         )
+        importlib.import_module('manila_lite.host.keystone_pace').keep_none()
         options.set_defaults(conf, auth_endpoint=_keystone(conf))
         wanted = conf.key_manager.backend
         if wanted not in _managers:

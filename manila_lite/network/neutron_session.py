@@ -16,8 +16,10 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.conf import neutron, register_module
 from manila_lite.conf.neutron import GROUP, register_login
+from manila_lite.host import keystone_pace
 
 LOG = log.getLogger(__name__)
+keystone_pace.keep_none()
 
 _WHERE = ('endpoint_override', 'endpoint')
 _WHO = ('username', 'user_id')

@@ -8,6 +8,9 @@ from keystoneauth1.identity import base as identity
 from keystoneauth1.loading import session as sessions
 
 from manila_lite import errors
+from manila_lite.host import keystone_pace
+
+keystone_pace.keep_none()
 
 #: The section of the login with which tokens of callers are checked.
 TOKENS = 'keystone_authtoken'
