@@ -241,9 +241,9 @@ class Runner:
             self._drop(entry.id for entry in entries)
             self._set_aside(entries[0], bad)
             return 1
-        except Exception:
+        except Exception as error:
             # The claim may have been committed although nobody said so. What is not this owner's is not released.
-            self._unsaved.update({entry.id: True for entry in entries})
+            self._unsaved.update(dict.fromkeys((entry.id for entry in entries), isinstance(error, TRANSIENT)))
             self._drop(entry.id for entry in entries)
             raise
         self._drop({entry.id for entry in entries} - {op.id for op in ops})

@@ -57,6 +57,7 @@ def _claimed(model, task, before, after):
         before.steps in (None, after.steps), before.id, f'had steps {before.steps}, and has {after.steps}'
     )
     facts.claims += 1
+    facts.met = ''
     facts.claim_of[task.process.name] = facts.claims
     facts.held = _held(model, task, after)
     if before.undoing and after.attempts > model.conf.max_attempts:
@@ -103,7 +104,8 @@ def _counted(model, task, before, after, said, written):
         model.expect(after.attempts <= 1, before.id, said)
     elif worker is not None and after.attempts != before.attempts:
         reason = {
-            0: worker.last == 'again',
+            # It waits, or begins anew for whoever asked for it once more.
+            0: worker.last == 'again' or before.requested_count > 1,
             1: ('saved', before.id) in written or (operations.DONE, before.id) in written,
         }
         model.expect(reason.get(after.attempts), before.id, said)

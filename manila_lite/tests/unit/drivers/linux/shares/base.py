@@ -48,6 +48,9 @@ class RecordingServer:
         self.calls.append(('serve', resource_id, path.name, list(blocks)))
         return {position: 'Unknown.' for position, block in enumerate(blocks) if block == 'nobody'}
 
+    def agrees(self, resource_id, path, blocks, seen, mounted_as=None):
+        return False
+
     def repair(self, resource_id, path, blocks, seen, mounted_as=None):
         return self.serve(resource_id, path, blocks), ['It was mended.']
 
