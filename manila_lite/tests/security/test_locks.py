@@ -2,6 +2,7 @@
 """Resource locks cannot be bypassed: each line of ``locks.yaml`` is tested at every version, by callers who must be refused."""
 
 import concurrent.futures
+import datetime
 import itertools
 import threading
 from pathlib import Path
@@ -174,7 +175,9 @@ class First(LockTest):
             if (resource_id == share) == (kind == 'share'):
                 self.assertEqual((409, 'too_late_to_lock'), self.lock(caller, resource_id, kind))
         with self.service.services.db.writer() as conn:
-            share_rows.update(conn, share, scheduled_to_be_deleted_at=timeutils.utcnow())
+            share_rows.update(
+                conn, share, scheduled_to_be_deleted_at=timeutils.utcnow() - datetime.timedelta(seconds=1)
+            )
         expiry.empty_bin(self.service.services)
         self.user.wait(f'/shares/{share}', 'share', 'gone')
 

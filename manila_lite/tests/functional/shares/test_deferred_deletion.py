@@ -88,7 +88,7 @@ class Retention(refused.Refusing):
     def test_share_is_deleted_only_after_the_retention_time(self):
         share_id, day = self.share(), datetime.timedelta(days=1)
         self.all_done()
-        before = self.now()
+        before = self.now() - datetime.timedelta(seconds=1)  # SQLite counts milliseconds
         self.assertEqual(202, self.user.action(share_id, 'soft_delete')[0])
         until = self.shown(share_id)['scheduled_to_be_deleted_at']
         self.assertTrue(before + day <= datetime.datetime.fromisoformat(until) <= self.now() + day, until)
@@ -100,7 +100,9 @@ class Retention(refused.Refusing):
                 for key in ('status', 'is_soft_deleted', 'scheduled_to_be_deleted_at')
             ),
         )
-        self.put(models.shares, share_id, scheduled_to_be_deleted_at=self.now())
+        self.put(
+            models.shares, share_id, scheduled_to_be_deleted_at=self.now() - datetime.timedelta(seconds=1)
+        )
         expiry.empty_bin(self.service.services)
         self.assertEqual('deleting', self.shown(share_id)['status'])
 
