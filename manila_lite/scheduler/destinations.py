@@ -92,8 +92,11 @@ def candidates(
         if data.to is None or data.to in pool.host_names
     ]
     if not there:
-        what = 'has not reported any pool.'
-        raise errors.NoValidHost(f'{data.to} {what}', detail='NO_VALID_HOST', told=f'The destination {what}')
+        raise errors.NoValidHost(
+            f'{data.to} has not reported any pool.',
+            detail='NO_VALID_HOST',
+            told='The destination has not reported any pool.',
+        )
     requests = _requests(conn, data, project_id)
     try:
         return _in_one(scheduler.placement, requests, there)

@@ -30,7 +30,7 @@ def read(text: bytes) -> Any:
 
 
 def _whole(document: Any) -> Any:
-    """Return the document with 7.0 as 7: both are integers to JSON schema, and only one of them to what comes after it."""
+    """Return the document with 7.0 as 7: JSON schema takes both for integers, Python only the second."""
     if isinstance(document, dict):
         return {name: _whole(value) for name, value in document.items()}
     if isinstance(document, list):

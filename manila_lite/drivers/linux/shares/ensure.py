@@ -6,7 +6,7 @@ A file server is asked once for the exports and clients of all its shares. Each 
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +164,15 @@ class Ensuring(ShareService):
             path = self._storage.share_path(share.id)
             if path is None:
                 raise CommandFailed('it was deleted meanwhile')
+            refused: Mapping[int, str] = {}
+            of_export: list[str] = []
             if not protocol_server.agrees(
                 share.id, path, [block.text for block in blocks], seen, share.mount_point_name
             ):
                 blocks, results = protocol_server.blocks(target.rules_now())
-            refused, of_export = protocol_server.repair(
-                share.id, path, [block.text for block in blocks], seen, share.mount_point_name
-            )
+                refused, of_export = protocol_server.repair(
+                    share.id, path, [block.text for block in blocks], seen, share.mount_point_name
+                )
         results |= {
             blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()
         }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work on the access rules of many shares at once is that of the projects of the shares, whoever it is begun for."""
+"""Operations on the access rules of many shares belong to the projects of the shares, not to the caller's."""
 
 from manila_lite import context
 from manila_lite.db.queries import operations
