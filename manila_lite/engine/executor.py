@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
 
-import contextlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
 
-from manila_lite import context, errors, metrics, trace
+from manila_lite import context, errors, metrics
 from manila_lite.db.core.conflicts import repeating
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operation_claims as claims
@@ -52,90 +51,7 @@ class Executor:
         #: Returns one text as long as the backend is on this host, and '' while it is not. Called before and after a step.
         self.presence: Callable[[], str] = lambda: 'always'
 
-    def batches(self, ops: Sequence[Any]) -> list[list[Any]]:
-        """Return the claimed operations in groups: those that ``run_many`` can run together, and the others alone."""
-        groups: list[list[Any]] = []
-        shared: dict[str, list[Any]] = {}
-        for op in ops:
-            if not self.takes_many(op):
-                groups.append([op])
-            elif op.kind in shared:
-                shared[op.kind].append(op)
-            else:
-                groups.append(shared.setdefault(op.kind, [op]))
-        return groups
-
-    def takes_many(self, op: Any) -> bool:
-        """Say whether the operation can run together with others of its kind."""
-        return self._is_fresh(op) and self.plans[op.kind].steps[0].many is not None
-
-    def _is_fresh(self, op: Any) -> bool:
-        """Say whether the operation begins now, on its first try. An operation that is tried again runs alone, since it may
-        be the one that made the earlier try fail for all.
-        """
-        return (
-            op.kind in self.plans
-            and op.attempts == 1
-            and op.step == 0
-            and not op.undoing
-            and trace.DATA not in op.data
-        )
-
-    def run_many(self, ops: Sequence[Any]) -> list[Any]:
-        """Pass a group of ``batches`` on together. Return those of its operations that have to be run one by one."""
-        many = self.plans[ops[0].kind].steps[0].many
-        try:
-            works = [self._begun(op) for op in ops]
-            many(works)  # type: ignore[misc]  # else they were no group
-        except errors.LostClaim:
-            LOG.info(
-                '%s operations of kind %s are run one by one: one of them is no longer ours',
-                len(ops),
-                ops[0].kind,
-            )
-            return list(ops)
-        except Exception as error:
-            LOG.warning(
-                '%s operations of kind %s are run one by one, since together they failed: %s',
-                len(ops),
-                ops[0].kind,
-                error,
-            )
-            return list(ops)
-        for work in works:
-            if work.passed:
-                self._wake(work)
-        return [work.op for work in works if not work.passed]
-
-    def prepare(self, ops: Sequence[Any]) -> dict[str, Any]:
-        """Read what the operations need together, if their plans can. Return what each gets as ``Work.loaded``, by id."""
-        groups: dict[str, list[Work[Any]]] = {}
-        for op in ops:
-            if self._is_fresh(op) and self.plans[op.kind].prepare:
-                with contextlib.suppress(ValueError):  # alone, it says what is wrong with its data
-                    work = self._begun(op)
-                    groups.setdefault(op.kind, []).append(work)
-        for kind, works in groups.items():
-            self._prepare(self.plans[kind], works)
-        return {
-            work.op.id: work.loaded for works in groups.values() for work in works if work.loaded is not None
-        }
-
-    def _prepare(self, plan: Plan[Any], works: Sequence[Work[Any]]) -> None:
-        try:
-            with self.services.db.reader() as conn:
-                plan.prepare(conn, works)  # type: ignore[misc]  # the caller has looked
-        except Exception as error:
-            LOG.warning(
-                '%s operations of kind %s read what they need one by one, since together they failed: %s',
-                len(works),
-                plan.kind,
-                error,
-            )
-            for work in works:
-                work.loaded = None
-
-    def _begun(self, op: Any, loaded: Any = None) -> Work[Any]:
+    def begun(self, op: Any, loaded: Any = None) -> Work[Any]:
         """Return the work of an operation whose kind is known here.
 
         :raises ValueError: its data are not those of its kind.
@@ -163,7 +79,7 @@ class Executor:
         if step is None:
             return self._not_mine(op, f'step {rows.step_name(op) or op.step} of {op.kind}')
         try:
-            work = self._begun(op, loaded)
+            work = self.begun(op, loaded)
         except ValueError as bad:
             return self._not_mine(op, f'data of {op.kind} like these ({bad})')
         again = None
@@ -383,12 +299,13 @@ class Executor:
         if not work.passed:
             work.data.failure = None
             self.services.db.write(lambda conn: work.pass_on(conn, topic, backend_of(host)))
-        self._wake(work)
+        wake(work)
 
-    @staticmethod
-    def _wake(work: Work[Any]) -> None:
-        topic, host = work.send  # type: ignore[misc]  # it was passed on
-        Wake(topic, backend_of(host), work.op.id, work.op.lane).send(work.ctx)
+
+def wake(work: Work[Any]) -> None:
+    """Tell the queue to which the operation was passed on that it has work."""
+    topic, host = work.send  # type: ignore[misc]  # it was passed on
+    Wake(topic, backend_of(host), work.op.id, work.op.lane).send(work.ctx)
 
 
 def _remember(work: Work[Any], error: Exception) -> None:

@@ -15,6 +15,7 @@ from manila_lite import context, errors, metrics, trace
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operation_claims as claims
 from manila_lite.db.queries import operations as rows
+from manila_lite.engine.batches import Batches
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.executor import Executor
 from manila_lite.engine.plans import EXCLUSIVE, FAST, WORK, Plan
@@ -49,6 +50,7 @@ class Runner:
         self.executor = Executor(
             services, self.owner, {plan.kind: plan for plan in plans}, service, environment
         )
+        self._batches = Batches(self.executor)
         metrics.expect((*self.executor.plans, metrics.OTHER), rows.ENDED)
         self._slots = ThreadSlots(
             {WORK: self.conf.workers, FAST: self.conf.fast_workers, EXCLUSIVE: 1},
@@ -247,8 +249,8 @@ class Runner:
             self._drop(entry.id for entry in entries)
             raise
         self._drop({entry.id for entry in entries} - {op.id for op in ops})
-        loaded = self.executor.prepare(ops)
-        for batch in self.executor.batches(ops):
+        loaded = self._batches.prepare(ops)
+        for batch in self._batches.split(ops):
             self._pools[batch[0].lane].submit(self._work, batch, loaded)
         return len(ops)
 
@@ -299,7 +301,7 @@ class Runner:
                 LOG.exception('Renewing the leases of %s operations failed', len(mine))
 
     def _work(self, ops: list[Any], loaded: Mapping[str, Any]) -> None:
-        left = self._work_together(ops) if self.executor.takes_many(ops[0]) else ops
+        left = self._work_together(ops) if self._batches.takes_many(ops[0]) else ops
         here = left[:1]
         for op in left[1:]:
             try:
@@ -314,7 +316,7 @@ class Runner:
         kind, began = ops[0].kind, self._environment.monotonic()
         waited = [(timeutils.utcnow() - op.next_run_at).total_seconds() for op in ops]
         with context.working(context.of_operation(ops[0], self.services), f'{kind}: {len(ops)} operations'):
-            left = self.executor.run_many(ops)
+            left = self._batches.run(ops)
         behind = {op.id for op in left}
         self._drop(op.id for op in ops if op.id not in behind)
         for op, seconds in zip(ops, waited, strict=True):
