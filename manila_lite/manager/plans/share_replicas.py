@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas at their backend: create, update, promote and delete.
+"""Replicas at their backend: create, update and delete.
 
 The operations on one replica run one after the other. The active replica's backend takes no part in them, and may be down.
 """
@@ -15,7 +15,6 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
-    ensure,
     export_locations,
     pool_reports,
     share_migration,
@@ -23,29 +22,18 @@ from manila_lite.db.queries import (
     share_server_queries,
     shares,
 )
-from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work, backend_of
-from manila_lite.host import clock
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.access import hiding
 from manila_lite.manager.plans.task import able_driver, as_share
-from manila_lite.operation_data.share_replicas import (
-    CreateReplica,
-    DeleteReplica,
-    OnReplica,
-    Outcome,
-    PromoteReplica,
-)
+from manila_lite.operation_data.share_replicas import CreateReplica, DeleteReplica, OnReplica, Outcome
 from manila_lite.workflow import share_replicas as replica_workflow
-from manila_lite.workflow.access import apply_rules
 from manila_lite.workflow.verbs import notify
 
 LOG = log.getLogger(__name__)
 
 _SHARE = states.SHARE
-#: Seconds between looks whether a replica that is to be promoted is in sync.
-_LOOK = 1.0
 #: The statuses of snapshots that the active replica holds for certain.
 _HELD = (states.SNAPSHOT['create'].ok, states.SNAPSHOT['restore'].during)
 
@@ -53,7 +41,7 @@ _HELD = (states.SNAPSHOT['create'].ok, states.SNAPSHOT['restore'].during)
 # Values for drivers ---------------------------------------------------------------------------------
 
 
-def _row(conn: Connection, work: Work[OnReplica]) -> Any:
+def present_row(conn: Connection, work: Work[OnReplica]) -> Any:
     """Return the share's row with the replica as its instance.
 
     :raises errors.Final: there is none, or it is the active one now.
@@ -64,9 +52,13 @@ def _row(conn: Connection, work: Work[OnReplica]) -> Any:
     return row
 
 
-def _load(work: Work[OnReplica]) -> values.Replica:
+def load(work: Work[OnReplica]) -> values.Replica:
+    """Return the replica as drivers see it.
+
+    :raises errors.Final: there is none, or it is the active one now.
+    """
     with work.ctx.db.reader() as conn:
-        row = _row(conn, work)
+        row = present_row(conn, work)
         active = shares.get(conn, work.ctx.elevated(), row.id)
         source = as_share(conn, active)
         state = share_replicas.get(conn, work.ctx.elevated(), work.resource_id).replica_state
@@ -91,11 +83,16 @@ def _load(work: Work[OnReplica]) -> values.Replica:
     )
 
 
-def _driver(work: Work[OnReplica]) -> Any:
+def driver_of(work: Work[OnReplica]) -> Any:
+    """Return the backend's driver.
+
+    :raises errors.Final: it has no replicas.
+    """
     return able_driver(work, values.Ability.REPLICATE, 'have no replicas')
 
 
-def _keep(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None = None) -> None:
+def keep_result(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None = None) -> None:
+    """Note the driver's result in the data of the operation; ``as_of``: when the replica was in sync, in ISO 8601."""
     work.data.result = Outcome(
         state=states.Replica(result.state).value,
         snapshots=dict(result.snapshots),
@@ -117,19 +114,19 @@ def _store_result(conn: Connection, replica_id: str, result: Outcome) -> None:
 def provide(work: Work[OnReplica]) -> None:
     """Give the replica a share server, if it is to be in a share network."""
     with work.ctx.db.reader() as conn:
-        network_id = _row(conn, work).share_network_id
+        network_id = present_row(conn, work).share_network_id
     if network_id:
-        share_servers.serve(work, _row)
+        share_servers.serve(work, present_row)
 
 
 def make(work: Work[OnReplica]) -> None:
     """Create the replica at the backend, with its rules."""
-    _keep(work, _driver(work).create_replica(_load(work)))
+    keep_result(work, driver_of(work).create_replica(load(work)))
 
 
 def unmake(work: Work[OnReplica]) -> None:
     """Delete the replica at the backend. If that fails, deleting the replica deletes the rest."""
-    work.service.driver.delete_replica(_load(work))
+    work.service.driver.delete_replica(load(work))
 
 
 def made(conn: Connection, work: Work[OnReplica]) -> None:
@@ -162,8 +159,8 @@ def update(work: Work[OnReplica]) -> None:
         work.read_again(conn)
         row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and row.status in replica_workflow.FOLLOWING:
-        result = _driver(work).update_replica(_load(work))
-        _keep(work, result, as_of.isoformat() if result.state == states.Replica.IN_SYNC else None)
+        result = driver_of(work).update_replica(load(work))
+        keep_result(work, result, as_of.isoformat() if result.state == states.Replica.IN_SYNC else None)
 
 
 def updated(conn: Connection, work: Work[OnReplica]) -> None:
@@ -240,116 +237,6 @@ def update_all(manager: Any) -> None:
             replica_workflow.resync(conn, ctx, row)
 
 
-# Promoting ------------------------------------------------------------------------------------------
-
-
-def quiesce(work: Work[PromoteReplica]) -> None:
-    """Wait until the replica is in sync, at most as long as the request says.
-
-    :raises errors.Again: it is not in sync yet, and there is time left.
-    """
-    now = clock.timestamp()
-    if work.data.quiesce and work.data.until is None:
-        work.data.until = now + work.data.quiesce
-    if work.data.until is None or now >= work.data.until:
-        return
-    if _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
-        raise errors.Again(_LOOK)
-
-
-def promote(work: Work[PromoteReplica]) -> None:
-    """Make the share accessible to clients here, and no longer where it was, if that backend can be reached.
-
-    :raises errors.Again: the old backend is still giving clients access to the share.
-    """
-    with work.ctx.db.reader() as conn:
-        _must_go_on(conn, work)
-        _must_be_alone(conn, work)
-    try:
-        result = _driver(work).promote_replica(_load(work))
-    finally:
-        _put_back_if_stopped(work)
-    if not result.export_locations:
-        raise errors.ManilaLiteError('The backend did not report where the share is now.')
-    _keep(work, result)
-
-
-def _must_go_on(conn: Connection, work: Work[PromoteReplica]) -> Any:
-    """Check that neither the replica nor the share was given another status by hand. Return the row of the share.
-
-    :raises errors.Final: one of them was.
-    """
-    active = shares.get(conn, work.ctx.elevated(), work.data.share_id)
-    for what, status in (('replica', _row(conn, work).status), ('share', active.status)):
-        if status != _SHARE['promote'].during:
-            raise errors.Final(
-                f'The promotion of replica {work.resource_id} was stopped: the {what} is {status}.'
-            )
-    return active
-
-
-def _must_be_alone(conn: Connection, work: Work[PromoteReplica]) -> None:
-    """Wait until the share's present backend gives clients no more access: operations that do so begin no more, and
-    open ones have ended, or hang so long that waiting is useless.
-    """
-    share_id = work.data.share_id
-    home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
-    at_work = share_replicas.list_claimed_operations(
-        conn, (access.unique_key(share_id), ensure.unique_key(home))
-    )
-    now = clock.timestamp()
-    if work.data.before is None or work.data.alone_at is None:
-        work.data.before, work.data.alone_at = at_work, now + work.ctx.conf.operations.lease
-    before = work.data.before
-    if now < work.data.alone_at and any(
-        before.get(operation_id) == position for operation_id, position in at_work.items()
-    ):
-        raise errors.Again(_LOOK)
-
-
-def _put_back_if_stopped(work: Work[PromoteReplica]) -> None:
-    """Put the promotion back once more if it was stopped during the driver call: the backend may have gone on."""
-    with work.ctx.db.writer() as conn:
-        access.lock(conn, work.data.share_id)
-        row = share_replicas.as_share(conn, work.resource_id)
-        if row is not None and row.status != _SHARE['promote'].during:
-            replica_workflow.put_back(conn, work.ctx, row.id, work.resource_id)
-
-
-def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:
-    """Make the replica the share's instance, and the former active one a replica like the others. All follow it."""
-    share_id, result = work.data.share_id, work.data.result
-    if result is None:
-        raise errors.ManilaLiteError('The backend has not reported where the share is now.')
-    access.lock(conn, share_id)
-    active, mounted = _must_go_on(conn, work), work.data.mounted
-    # The old backend applies no rules any more; the new one applies all rules once more, below.
-    rows.supersede(conn, share_id, (access.SYNC,))
-    transitions.finish(conn, _SHARE, work.data.over, active.instance_id)
-    transitions.finish(conn, _SHARE, 'promote', work.resource_id)
-    shares.update_instance(
-        conn,
-        active.instance_id,
-        is_secondary=True,
-        cast_rules_to_readonly=mounted,
-        synced_at=timeutils.utcnow(),
-    )
-    transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
-    if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
-        export_locations.set_of_instances(conn, {active.instance_id: ()})
-    export_locations.set_of_instances(conn, {work.resource_id: result.exports})
-    shares.update_instance(conn, work.resource_id, is_secondary=False, cast_rules_to_readonly=False)
-    transitions.set_replica_state(conn, work.resource_id, states.Replica.ACTIVE)
-    replica_workflow.give_up(
-        conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id)
-    )
-    replica_workflow.take_snapshots(conn, work, share_id, result.snapshots)
-    transitions.set_rules_status(conn, work.resource_id, states.Rules.SYNCING)
-    apply_rules(conn, work.ctx, share_id, work.op.host)
-    replica_workflow.resync_all(conn, work.ctx, share_id)
-    work.service.report_soon()
-
-
 # Deleting -------------------------------------------------------------------------------------------
 
 
@@ -358,7 +245,7 @@ def delete(work: Work[OnReplica]) -> None:
     with work.ctx.db.reader() as conn:
         if share_replicas.as_share(conn, work.resource_id) is None:
             return
-    _driver(work).delete_replica(_load(work))
+    driver_of(work).delete_replica(load(work))
 
 
 def deleted(conn: Connection, work: Work[OnReplica]) -> None:
@@ -396,13 +283,6 @@ PLANS: list[Plan[Any]] = [
         rules_applied,
         rules_not_applied,
         data=OnReplica,
-    ),
-    Plan(
-        share_replicas.PROMOTE,
-        (Step(quiesce), Step(promote)),
-        promoted,
-        replica_workflow.not_promoted,
-        data=PromoteReplica,
     ),
     Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted, data=DeleteReplica),
 ]
