@@ -9,7 +9,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db.core import limits
+from manila_lite.db.core import host_time, limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import quotas, schedules, share_types, shares
 from manila_lite.values import retention, schedule_times
@@ -67,7 +67,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
                 'project_id': ctx.project_id,
                 'user_id': ctx.user_id,
                 **values,
-                'next_run_at': _next_run(schedule_id, values),
+                'next_run_at': _next_run(conn, schedule_id, values),
             },
         )
         return schedules.get(conn, ctx, schedule_id)
@@ -101,11 +101,11 @@ def _check_resync(ctx: RequestContext, values: Mapping[str, Any]) -> None:
         raise errors.Invalid(f'keep: a schedule of {schedules.RESYNC} makes nothing that could be kept.')
 
 
-def _next_run(schedule_id: str, values: Mapping[str, Any]) -> datetime.datetime | None:
+def _next_run(conn: Connection, schedule_id: str, values: Mapping[str, Any]) -> datetime.datetime | None:
     if values['paused']:
         return None
     offset = schedule_times.offset_of(schedule_id, values['jitter'])
-    return schedule_times.following(values['cron'], values['time_zone'], timeutils.utcnow(), offset)
+    return schedule_times.following(values['cron'], values['time_zone'], host_time.now(conn), offset)
 
 
 def update(ctx: RequestContext, schedule_id: str, values: Mapping[str, Any]) -> Row[Any]:
@@ -123,7 +123,7 @@ def update(ctx: RequestContext, schedule_id: str, values: Mapping[str, Any]) -> 
         whole = {**row._mapping, **new}
         _check(conn, _owner(ctx, row), {'action': row.action, 'all_projects': row.all_projects, **new})
         if any(name in new and new[name] != row._mapping[name] for name in _TIMING):
-            new['next_run_at'] = _next_run(schedule_id, whole)
+            new['next_run_at'] = _next_run(conn, schedule_id, whole)
         schedules.update(conn, schedule_id, **new)
         return schedules.get(conn, ctx, schedule_id)
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils, uuidutils
+from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context
 from manila_lite.db import models
-from manila_lite.db.core import database_clock, paging
+from manila_lite.db.core import database_clock, host_time, paging
 from manila_lite.db.core.rows import get_row
 
 _messages = models.messages
@@ -169,7 +169,7 @@ def create_each(
         'action_id': action.value[0],
         'detail_id': detail.value[0],
         'message_level': 'ERROR',
-        'expires_at': timeutils.utcnow() + _KEEP,
+        'expires_at': host_time.now(conn) + _KEEP,
     }
     if texts:
         conn.execute(

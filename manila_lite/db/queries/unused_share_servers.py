@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
 from sqlalchemy.engine import Connection
 
 from manila_lite.db import models
+from manila_lite.db.core import host_time
 from manila_lite.db.queries import share_server_queries
 
 _groups = models.share_groups
@@ -33,7 +33,7 @@ def is_used(conn: Connection, server_id: str) -> bool:
 
 def list_unused(conn: Connection, host: str, seconds: float) -> list[str]:
     """Return the ids of auto-deletable servers of a backend that have been unused for so many seconds."""
-    before = timeutils.utcnow() - datetime.timedelta(seconds=seconds)
+    before = host_time.now(conn) - datetime.timedelta(seconds=seconds)
     return list(
         conn.execute(
             _at_rest(host).where(

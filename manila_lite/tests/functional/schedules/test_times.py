@@ -6,11 +6,14 @@ import datetime
 import signal
 import subprocess
 import sys
+import time
 
+import fixtures
 import sqlalchemy as sa
 
 from manila_lite.db import models
 from manila_lite.db.queries import services
+from manila_lite.host import clock
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.schedules.scheduling import SchedulesTest, now
 from manila_lite.tests.functional.services import test_clocks
@@ -45,6 +48,16 @@ class Times(SchedulesTest):
         self.assertEqual(made['next_run_at'], self.show(made)['last_run_at'])
         first = datetime.datetime.fromisoformat(made['next_run_at'])
         self.assertEqual(first + datetime.timedelta(hours=1), self.next_run(made))
+
+    def test_next_run_of_a_schedule_made_under_a_clock_that_is_ahead_comes_in_time(self):
+        calendar = clock.Calendar(wall=lambda: time.time() + 5 * _HOUR)
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.host.clock.OF_PROCESS', calendar))
+        with ahead(5 * _HOUR):
+            made = self.schedule(cron='0 * * * *', share_ids=[self.share['id']])
+            changed = self.change(made, cron='30 * * * *')
+        for row in (made, changed):
+            after = datetime.datetime.fromisoformat(row['next_run_at']) - now()
+            self.assertLessEqual(after, datetime.timedelta(hours=1))
 
     def test_several_schedulers_run_each_time_once(self):
         made = [self.schedule(cron='* * * * *', share_ids=[self.share['id']]) for _ in range(5)]
