@@ -13,7 +13,8 @@ from pathlib import Path
 
 import fixtures
 import testtools
-from stestr.repository import util
+from stestr import scheduler
+from stestr.repository import file, util
 
 _ROOT = Path(__file__).resolve().parents[3]
 _TESTS = _ROOT / 'manila_lite' / 'tests'
@@ -51,10 +52,23 @@ class PartsTest(testtools.TestCase):
     def test_every_expression_finds_a_test(self):
         """An expression whose tests were renamed would put them into the default tier, and nobody would see it."""
         for part in (self.parts.default, self.parts.servers, self.parts.sqlite, *self.parts.rows.values()):
-            for form in (*part.tests, *part.first):
+            for form in (*part.tests, *(f'{re.escape(name)}\\.' for name in part.seconds)):
                 self.assertTrue(
                     any(re.match(form, name.removeprefix('manila_lite.tests.')) for name in self.names), form
                 )
+
+    def test_stestr_deals_out_the_longest_classes_evenly_in_a_new_clone(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        repository = file.RepositoryFactory().initialise(folder)
+        part = self.parts.default
+        names = self.parts.tests(part, self.names)
+        self.tiers.tell_seconds(part, names, Path(folder, '.stestr'))
+        dealt = []
+        for tests in scheduler.partition_tests(names, 4, repository, self.tiers.group):
+            classes = {self.tiers.group(test).removeprefix('manila_lite.tests.') for test in tests}
+            dealt.append(sum(part.seconds.get(name, 0) for name in classes))
+        self.assertEqual(sum(part.seconds.values()), sum(dealt))
+        self.assertLess(max(dealt) - min(dealt), 20)
 
     def test_each_class_has_a_turn_within_ten_landings_on_each_database(self):
         for part in self.parts.rows.values():
