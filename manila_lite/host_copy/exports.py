@@ -3,12 +3,17 @@
 
 import errno
 import os
+import re
 import socket
 from pathlib import Path
 
 from manila_lite import errors, values
 
 _PORT = 2049
+#: The options of mount(8) that a file server may need. Others could have this host, as root, ask another server.
+_NEEDED = re.compile(
+    r'(?:port|vers|nfsvers|minorversion|proto|sec|rsize|wsize|nconnect)=[\w.]+|nolock|noresvport'
+)
 
 
 def location_of(share: values.Share) -> str:
@@ -22,8 +27,18 @@ def location_of(share: values.Share) -> str:
 
 
 def options_of(share: values.Share) -> str:
-    """Return the options of mount(8) that the file server of the share needs, or ''."""
-    return _chosen(share).mount_options if share.export_locations else ''
+    """Return the options of mount(8) that the file server of the share needs, or ''.
+
+    :raises errors.Final: there is one among them that no file server needs.
+    """
+    options = _chosen(share).mount_options if share.export_locations else ''
+    for word in filter(None, options.split(',')):
+        if not _NEEDED.fullmatch(word):
+            raise errors.Final(
+                f'The export location of share {share.share_id} has the mount option {word!r}, which hosts that copy a share '
+                'do not give.'
+            )
+    return options
 
 
 def _chosen(share: values.Share) -> values.ExportLocation:

@@ -4,7 +4,7 @@
 Sizes are in GiB unless the name says otherwise.
 """
 
-from manila_lite.values.access import MOUNT_OPTIONS, AccessRule, ExportLocation, RuleResult
+from manila_lite.values.access import IP_VERSION, MOUNT_OPTIONS, AccessRule, ExportLocation, RuleResult
 from manila_lite.values.backends import ACCESS_TYPES, Ability, Pool, Problem
 from manila_lite.values.migrations import (
     MigratedServer,
@@ -24,6 +24,7 @@ from manila_lite.values.snapshots import ManagedSnapshot, ServedSnapshot, Snapsh
 
 __all__ = [
     'ACCESS_TYPES',
+    'IP_VERSION',
     'MOUNT_OPTIONS',
     'SERIES',
     'Ability',

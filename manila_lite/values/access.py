@@ -7,6 +7,8 @@ from collections.abc import Mapping
 #: The metadata of an export location with the options of mount(8) that each client must give, such as ``port=2050``. Also the
 #: capability of a pool with these options, by protocol.
 MOUNT_OPTIONS = 'mount_options'
+#: The metadata of an export location with the version of its address: 4 or 6.
+IP_VERSION = 'ip_version'
 
 
 @dataclasses.dataclass(frozen=True)

@@ -74,7 +74,7 @@ def _location(
     whole = nfs(address, path) if path else _PATHS[share.proto](address, share.mount_point_name or share.id)
     options = mount_options(ports).get(share.proto)
     more = {values.MOUNT_OPTIONS: options} if options else {}
-    return values.ExportLocation(whole, preferred, admin, {'ip_version': str(_version(address)), **more})
+    return values.ExportLocation(whole, preferred, admin, {values.IP_VERSION: str(_version(address)), **more})
 
 
 def _version(address: str) -> int:

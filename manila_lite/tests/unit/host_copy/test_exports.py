@@ -6,7 +6,31 @@ from pathlib import Path
 
 import testtools
 
+from manila_lite import errors, values
 from manila_lite.host_copy import exports
+
+
+def located(options):
+    location = values.ExportLocation('nas:/s', metadata={'mount_options': options})
+    return values.Share('s', 's', 'p', 1, 'NFS', 'pool', export_locations=(location,))
+
+
+class Options(testtools.TestCase):
+    def test_options_that_a_file_server_needs_are_given(self):
+        for options in ('', 'port=2050', 'vers=4.1,proto=tcp6,sec=krb5p,nolock'):
+            self.assertEqual(options, exports.options_of(located(options)))
+
+    def test_options_that_turn_the_host_elsewhere_are_refused(self):
+        for word in (
+            'ip=192.0.2.66',
+            'credentials=/etc/shadow',
+            'mountaddr=192.0.2.66',
+            'bg',
+            'addr=::1',
+            'port=1 -o suid',
+        ):
+            refused = self.assertRaises(errors.Final, exports.options_of, located(f'port=2050,{word}'))
+            self.assertIn(repr(word), str(refused))
 
 
 class Servers(testtools.TestCase):
