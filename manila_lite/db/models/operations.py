@@ -45,5 +45,7 @@ operations = sa.Table(
     # Few rows are claimed: where the database can, the index holds only these, and is used for nothing else. Its condition is
     # in the migration (``turn_schema.py``) alone: here it would load the dialects of all databases into each process.
     sa.Index('ix_operations_claims', 'topic', 'host', 'owner'),
+    sa.Index('ix_operations_project_id_created_at', 'project_id', 'created_at'),
+    sa.Index('ix_operations_created_at', 'created_at'),
     by_change('operations'),
 )

@@ -34,6 +34,7 @@ class Plans(base.ServiceTest):
             cls.shares = cls.share_rows(conn, type_id)
             cls.history(conn)
             cls.copies(conn, cls.schedules(conn))
+            cls.operations(conn)
         efforts.learn(cls.db.engine)
 
     @classmethod
@@ -175,6 +176,31 @@ class Plans(base.ServiceTest):
             ],
         )
 
+    @classmethod
+    def operations(cls, conn):
+        """Write an operation on each share that has ended, as all but a few have."""
+        conn.execute(
+            models.operations.insert(),
+            [
+                {
+                    'id': uuidutils.generate_uuid(),
+                    'created_at': cls.now - number * datetime.timedelta(seconds=1),
+                    'finished_at': cls.now,
+                    'kind': 'share.extend',
+                    'resource_type': 'share',
+                    'resource_id': share,
+                    'project_id': f'p{number % PROJECTS}' if number >= FEW else SMALL,
+                    'topic': 'share',
+                    'host': '',
+                    'lane': 'work',
+                    'state': 'done',
+                    'data': {},
+                    'next_run_at': cls.now,
+                }
+                for number, share in enumerate(cls.shares)
+            ],
+        )
+
     def assert_cheap(self, ask, table, among=LOOKED_AT):
         """Check that what is asked of this table is found among so many of its rows."""
         asked = [
@@ -235,6 +261,12 @@ class Plans(base.ServiceTest):
             for path in ('', '&offset=5'):
                 self.listed(self.caller(project), f'/schedules?limit=10{path}', 10, 'schedules')
         self.listed(self.admin, '/schedules?limit=10&all_tenants=1', 10, 'schedules')
+
+    def test_pages_of_operations(self):
+        for project in ('p3', SMALL):
+            for path in ('', '&resource_type=share', '&offset=5'):
+                self.listed(self.caller(project), f'/operations?limit=10{path}', 10, 'operations')
+        self.listed(self.admin, '/operations?limit=10&all_projects=1', 10, 'operations')
 
     def test_schedules_whose_time_has_come(self):
         def ask():
