@@ -47,7 +47,7 @@ def merge(
     :raises errors.OverLimit: they would be too many.
     """
     if values:
-        _lock_owner(conn, table, owner_id)
+        lock_owners(conn, table, (owner_id,))
         if conf is not None:
             had, same = _count(conn, table, owner_id, tuple(values))
             _must_fit(conf, table, owner_id, had, had - same + len(values))
@@ -55,14 +55,15 @@ def merge(
         insert(conn, table, owner_id, values)
 
 
-def _lock_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
-    """Lock the owner's pairs until the transaction ends: of two transactions with one key, each would find no pair to
+def lock_owners(conn: Connection, table: sa.Table, owner_ids: Iterable[str]) -> None:
+    """Lock the owners' pairs until the transaction ends: of two transactions with one key, each would find no pair to
     delete, and the second could not insert its own. On SQLite there is only one writer anyway.
     """
     if conn.dialect.name != 'sqlite':
         [key] = table.c.owner_id.foreign_keys
-        conn.execute(sa.select(key.column).where(key.column == owner_id).with_for_update(key_share=True))
-        row_locks.certify(conn, key.column.table, key.column == owner_id)
+        mine = key.column.in_(tuple(owner_ids))
+        conn.execute(sa.select(key.column).where(mine).order_by(key.column).with_for_update(key_share=True))
+        row_locks.certify(conn, key.column.table, mine)
 
 
 def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[str, str]]) -> None:
@@ -111,7 +112,7 @@ def replace(
 
     :raises errors.OverLimit: they would be too many.
     """
-    _lock_owner(conn, table, owner_id)
+    lock_owners(conn, table, (owner_id,))
     kept = [key for key in keep if key not in values]
     if conf is not None:
         had, stay = _count(conn, table, owner_id, kept)

@@ -2,7 +2,7 @@
 """Affinity of shares: the shares that scheduler hints named are kept as metadata on both sides, for clients to see."""
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -21,12 +21,10 @@ _LONGEST = 1023
 def add_share(conn: Connection, share_id: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
     """Add the new share to the metadata of the shares that its hints name, if they are the project's and the value fits."""
     for hint, share_ids in named.items():
-        mine = conn.execute(
-            sa.select(_shares.c.id).where(
-                _shares.c.id.in_(tuple(share_ids)), _shares.c.project_id == project_id
-            )
+        mine = sa.select(_shares.c.id).where(
+            _shares.c.id.in_(tuple(share_ids)), _shares.c.project_id == project_id
         )
-        had = _of(conn, KEYS[hint], mine.scalars())
+        had = _of(conn, KEYS[hint], conn.execute(mine).scalars().all())
         _write(conn, KEYS[hint], {owner: [*others, share_id] for owner, others in had.items()})
 
 
@@ -48,8 +46,10 @@ def remove_shares(conn: Connection, share_ids: Collection[str]) -> None:
             )
 
 
-def _of(conn: Connection, key: str, owners: Iterable[str]) -> dict[str, list[str]]:
-    """Return the values of existing owners under the key."""
+def _of(conn: Connection, key: str, owners: Collection[str]) -> dict[str, list[str]]:
+    """Return the values of existing owners under the key, and lock them."""
+    if owners:
+        key_values.lock_owners(conn, _metadata, owners)
     named: dict[str, list[str]] = {owner: [] for owner in owners}
     for row in conn.execute(
         sa.select(_metadata.c.owner_id, _metadata.c.value).where(

@@ -31,6 +31,16 @@ class PairsAtOnce(base.ServiceTest):
         place = self.admin.ok('GET', path)['export_locations'][0]
         self.write(f'{path}/{place["id"]}/metadata', 'metadata')
 
+    def test_concurrent_creations_near_one_share_succeed_and_are_all_noted(self):
+        named = self.admin.share()['id']
+        wanted = {'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'same_host': named}}
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            calls = [pool.submit(self.admin.call, 'POST', '/shares', {'share': wanted}) for _ in range(6)]
+        answers = [call.result() for call in calls]
+        self.assertEqual([200] * 6, [answer[0] for answer in answers], answers)
+        noted = self.admin.ok('GET', f'/shares/{named}/metadata')['metadata']['__affinity_same_host']
+        self.assertEqual({answer[1]['share']['id'] for answer in answers}, {*noted.split(',')})
+
     def test_concurrent_writes_of_extra_specs_succeed(self):
         kind = self.admin.ok(
             'POST',
