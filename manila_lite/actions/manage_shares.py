@@ -328,6 +328,6 @@ def unmanage_snapshot(ctx: RequestContext, snapshot_id: str, *, on_servers: bool
         _must_be_manageable(share, on_servers)
         snapshot_actions.lock_share_for_snapshots(conn, share)
         share_guards.must_have_no_replicas(conn, share)
-        snapshot_actions.must_not_be_in_use(conn, snapshot_id)
         transitions.begin(conn, states.SNAPSHOT, 'unmanage', snapshot_id)
+        snapshot_actions.must_not_be_in_use(conn, snapshot_id)
         snapshot_actions.begin_at_backend(conn, ctx, 'snapshot.unmanage', snapshot_id, share)

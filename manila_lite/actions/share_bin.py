@@ -26,14 +26,25 @@ def must_be_out(share: Row[Any]) -> None:
         raise _in_bin(share.id)
 
 
-def must_be_as_read(conn: Connection, share: Row[Any]) -> None:
-    """Refuse a share that has come into the recycle bin since it was read, or has got another size, by the database.
+def must_be_of_owner(conn: Connection, share: Row[Any]) -> Any:
+    """Refuse a share that another project has accepted since it was read. Return it as ``shares.now``.
 
-    To be called after the share's status was changed, or its rows were locked otherwise: then neither can happen any more.
+    To be called after the share's status was changed, or its rows were locked otherwise: then it cannot happen any more.
+
+    :raises errors.NotFound: another project has the share.
+    """
+    now = shares.now(conn, share.id)
+    if now is not None and now.project_id != share.project_id:
+        raise errors.NotFound.of('share', share.id)
+    return now
+
+
+def must_be_as_read(conn: Connection, share: Row[Any]) -> None:
+    """Do as ``must_be_of_owner``, and refuse a share that has come into the recycle bin since, or has got another size.
 
     :raises errors.Forbidden: the share is in the bin. :raises errors.WrongState: it has another size.
     """
-    now = shares.now(conn, share.id)
+    now = must_be_of_owner(conn, share)
     if now is None:
         return
     if now.is_soft_deleted:
@@ -77,6 +88,7 @@ def soft_delete(ctx: RequestContext, share_id: str) -> None:
             raise errors.WrongState(
                 f'Share {share_id} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.'
             )
+        must_be_of_owner(conn, share)
         _must_be_free(conn, ctx, share)
         until = database_clock.time(conn) + datetime.timedelta(
             seconds=ctx.conf.soft_deleted_share_retention_time

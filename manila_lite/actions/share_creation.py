@@ -138,7 +138,7 @@ def _source(
     if not wanted.get('snapshot_id'):
         return None
     snapshot = snapshots.get(conn, ctx, wanted['snapshot_id'])
-    if snapshot.status != 'available':
+    if not snapshots.lock(conn, snapshot.id, ('available',)):
         raise errors.Invalid(f'snapshot_id: snapshot {snapshot.id} is {snapshot.status}, not available.')
     share = shares.get(conn, ctx.elevated(), snapshot.share_id)
     if not share.create_share_from_snapshot_support:

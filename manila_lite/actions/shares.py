@@ -71,9 +71,10 @@ def delete(
             share_group_membership.must_name_group(share, group_id)
         verb, kind = share_bin.choose_deletion(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
+        now = share_bin.must_be_of_owner(conn, share)
         share_guards.must_have_no_replicas(conn, share)
         share_group_membership.must_be_in_no_group_snapshot(conn, share)
-        if from_bin and not shares.is_in_bin(conn, share_id):
+        if from_bin and not (now and now.is_soft_deleted):
             raise errors.WrongState(f'Share {share_id} was restored.')
         if verb == 'defer':
             shares.update(conn, share_id, deletion_deferred=True)
@@ -242,13 +243,14 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
                 f'Share {share_id} cannot be reverted: its share type has no revert_to_snapshot_support.'
             )
         snapshot = _snapshot_of(conn, ctx, share_id, snapshot_id)
+        share_guards.must_be_placed(share)
+        transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
+        share_bin.must_be_as_read(conn, share)
+        # From here on no newer one can begin.
         if snapshots.latest_of(conn, share_id) != snapshot_id:
             raise errors.Conflict(
                 f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.'
             )
-        share_guards.must_be_placed(share)
-        transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
-        share_bin.must_be_as_read(conn, share)
         share_group_membership.must_have_settled_group(conn, share)
         resource_locks.refuse_overwriting(conn, ctx, share_id)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)

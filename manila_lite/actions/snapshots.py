@@ -124,8 +124,6 @@ def delete(ctx: RequestContext, snapshot_id: str, *, force: bool = False) -> Non
     """
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, snapshot_id)
-        if not force:
-            must_not_be_in_use(conn, snapshot_id)
         with superseding.ended_operations(conn, snapshot_id, _LIFE, force=force):
             share = snapshots.share_of(conn, snapshot_id)
             lock_share_for_snapshots(conn, share)
@@ -138,11 +136,13 @@ def delete(ctx: RequestContext, snapshot_id: str, *, force: bool = False) -> Non
                 snapshot_id,
                 **({'deletion_deferred': True} if verb == 'defer' else {}),
             )
+        if not force:
+            must_not_be_in_use(conn, snapshot_id)
         begin_at_backend(conn, ctx, kind, snapshot_id, share)
 
 
 def must_not_be_in_use(conn: Connection, snapshot_id: str) -> None:
-    """Refuse a snapshot from which a share is being created.
+    """Refuse a snapshot from which a share is being created. From its change of status on, no creation can begin.
 
     :raises errors.WrongState: there is such a share.
     """

@@ -315,19 +315,15 @@ def as_inserted(
 
 
 _NOW = Query(
-    sa.select(_shares.c.size, _shares.c.is_soft_deleted).where(_shares.c.id == sa.bindparam('share_id'))
+    sa.select(_shares.c.project_id, _shares.c.size, _shares.c.is_soft_deleted).where(
+        _shares.c.id == sa.bindparam('share_id')
+    )
 )
 
 
 def now(conn: Connection, share_id: str) -> Any:
-    """Return the size of the share, and whether it is in the recycle bin, at this moment; None if it is gone."""
+    """Return project and size of the share, and whether it is in the recycle bin, at this moment; None if it is gone."""
     return _NOW.first(conn, {'share_id': share_id})
-
-
-def is_in_bin(conn: Connection, share_id: str) -> bool:
-    """Say whether the share is in the recycle bin at this moment."""
-    found = now(conn, share_id)
-    return found is not None and bool(found.is_soft_deleted)
 
 
 def is_mount_point_taken(conn: Connection, mount_point_name: str) -> bool:

@@ -151,6 +151,13 @@ def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> b
     )
 
 
+def lock(conn: Connection, snapshot_id: str, statuses: Iterable[str]) -> bool:
+    """Lock the snapshot's status until the transaction ends. Say whether it is one of these."""
+    return row_locks.lock(
+        conn, _snapshots, _snapshots.c.id == snapshot_id, _snapshots.c.status.in_(tuple(statuses))
+    )
+
+
 def find_share_being_created(conn: Connection, snapshot_id: str) -> str | None:
     """Return the id of a share that is being created from the snapshot at this moment, or None."""
     return conn.execute(

@@ -26,7 +26,7 @@ OF_ONE_REQUEST = {
     'extend': (9, 18),
     'create_snapshot': (9, 12),
     'delete_snapshot': (6, 11),
-    'delete': (10, 14),
+    'delete': (11, 14),
 }
 
 #: Every list of the API that can grow, as (path, key of the answer).

@@ -71,6 +71,59 @@ class Shares(refused.Refusing):
             share = self.user.ok('GET', f'/shares/{self.share_id}')['share']
             self.assertEqual(('available', 2), (share['status'], share['size']))
 
+    def test_former_owner_of_a_share_that_was_accepted_meanwhile_finds_none(self):
+        snapshot = self.snapshot(self.share_id)
+        given = models.shares.update().where(models.shares.c.id == self.share_id).values(project_id='q')
+        share = {'share_id': self.share_id}
+        for path, body, when in (
+            (self.path, {'extend': {'new_size': 3}}, _CHANGE),
+            (self.path, {'shrink': {'new_size': 1}}, _CHANGE),
+            (self.path, {'revert': {'snapshot_id': snapshot}}, _CHANGE),
+            (self.path, {'soft_delete': None}, _HELD),
+            ('/snapshots', {'snapshot': share}, _HELD),
+            ('/share-backups', {'share_backup': share}, _HELD),
+            ('/share-transfers', {'transfer': share}, _HELD),
+            ('/share-replicas', {'share_replica': share}, _HELD),
+            (f'/shares/{self.share_id}', None, _CHANGE),
+        ):
+            with self.meanwhile(when, given):
+                answer = self.user.call('POST' if body else 'DELETE', path, body)
+            self.assertIn(answer[0], (400, 404), (path, body, answer[1]))
+            self.assertIn(f'{self.share_id} could not be found', str(answer[1]))
+            row = self.user.ok('GET', f'/shares/{self.share_id}')['share']
+            self.assertEqual(
+                ('available', 'p', False), (row['status'], row['project_id'], row['is_soft_deleted'])
+            )
+
+    def test_snapshot_of_which_a_share_is_made_meanwhile_is_not_deleted(self):
+        snapshot, share = self.snapshot(self.share_id), self.share(status='creating')
+        made = models.shares.update().where(models.shares.c.id == share).values(snapshot_id=snapshot)
+        with self.meanwhile(_SNAPSHOTS, made):
+            status, said, _ = self.user.call('DELETE', f'/snapshots/{snapshot}')
+        self.assertEqual(403, status, said)
+        self.assertIn(f'Share {share} is being created from snapshot {snapshot}', str(said))
+        self.assertEqual('available', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+
+    def test_no_share_is_made_of_a_snapshot_that_is_deleted_meanwhile(self):
+        name = self.getUniqueString()
+        self.type(name, create_share_from_snapshot_support='True')
+        snapshot = self.snapshot(self.share(share_type=name))
+        gone = models.snapshots.update().where(models.snapshots.c.id == snapshot).values(status='deleting')
+        with self.meanwhile(_SNAPSHOTS, gone):
+            wanted = {'share_proto': 'NFS', 'snapshot_id': snapshot, 'share_type': name}
+            status, said, _ = self.user.call('POST', '/shares', {'share': wanted})
+        self.assertEqual(400, status, said)
+        self.assertIn(f'snapshot_id: snapshot {snapshot} is', str(said))
+
+    def test_a_share_with_a_newer_snapshot_meanwhile_is_not_reverted(self):
+        older, newer = self.snapshot(self.share_id), self.snapshot(self.share())
+        taken = models.snapshots.update().where(models.snapshots.c.id == newer).values(share_id=self.share_id)
+        with self.meanwhile(_CHANGE, taken):
+            status, said, _ = self.user.call('POST', self.path, {'revert': {'snapshot_id': older}})
+        self.assertEqual(409, status, said)
+        self.assertIn('only the latest snapshot', str(said))
+        self.assertEqual('available', self.user.ok('GET', f'/shares/{self.share_id}')['share']['status'])
+
     def test_promotion_of_a_replica_being_deleted_is_refused(self):
         replica = self.aside(self.share_id, replica_state='in_sync')
         table = models.share_instances
