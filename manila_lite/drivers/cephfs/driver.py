@@ -87,7 +87,7 @@ class CephfsDriver(EnsuresOneByOne, Resizes, MeasuresUsage, Snapshots, Clones, M
 
     def report(self) -> Sequence[values.Pool]:
         """Return a pool for each data pool. Look after the trash, objects beside CephFS, and what the protocol has."""
-        for part in (self.parts.trees, self.parts.objects, self.parts.protocol):
+        for part in (self.parts.protocol, self.parts.trees, self.parts.objects):
             part.keep_up()
         return report.report(
             self.backend.conf, self.parts.pools, self.parts.protocol, capabilities_of(self), self._findings()

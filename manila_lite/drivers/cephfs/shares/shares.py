@@ -181,8 +181,8 @@ class Shares(ShareService):
                 self._protocol.discard(share)
                 if half:
                     self._remove(share.id)
-            # Also of a share whose subvolume is gone already: the process may have died in between.
-            self._objects.remove(subvolume.namespace if subvolume else namespace_of(share.id))
+        # Also of a share whose subvolume is gone already: the process may have died in between.
+        self._objects.remove(subvolume.namespace if subvolume else namespace_of(share.id))
         self._sizes.forget(share.id)
 
     def _is_half(self, name: str) -> bool:

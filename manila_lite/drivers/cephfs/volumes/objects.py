@@ -113,12 +113,16 @@ class Objects:
         return [name for name in names if found is None or found[name] is None]
 
     def keep_up(self) -> None:
-        """Remove what clients wrote after the deletion, when their tickets have ended. Count once a day."""
+        """Remove what clients wrote after the deletion, when their tickets have ended. Count once a day. The service reports
+        meanwhile, so this waits for no deletion: the next report comes soon.
+        """
         try:
             over = {name: until for name, until in self._later.all().items() if is_over(until)}
-            if over:
-                with self._lock:
+            if over and self._lock.acquire(blocking=False):
+                try:
                     used = self._remove(sorted(over), _MEANWHILE)
+                finally:
+                    self._lock.release()
                 self._later.replace(over, dict.fromkeys(used, time.time() + _COUNT_EVERY))
             if time.monotonic() > self._next_count:
                 self._next_count = time.monotonic() + _COUNT_EVERY

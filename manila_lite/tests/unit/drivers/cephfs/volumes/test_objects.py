@@ -88,6 +88,18 @@ class ObjectsTest(testtools.TestCase):
         self.assertEqual(2, len(self.objects.asked))
         self.assertAlmostEqual(86400, self.notes.all()['fsvolumens_a'] - time.time(), delta=300)
 
+    def test_the_report_waits_for_no_deletion_that_takes_long(self):
+        self.notes.add('fsvolumens_a', 1.0)
+        self.objects.go_on.clear()
+        deletion = threading.Thread(target=self.delete, args=('fsvolumens_long',))
+        deletion.start()
+        self.objects.begun.wait(waiting.LIMIT)
+        self.objects.keep_up()
+        self.objects.go_on.set()
+        deletion.join(waiting.LIMIT)
+        self.objects.keep_up()
+        self.assertEqual([('remove', 'fsvolumens_long'), ('remove', 'fsvolumens_a')], self.objects.asked)
+
     def test_what_is_noted_anew_meanwhile_stays_noted(self):
         self.notes.add('fsvolumens_a', 1.0)
         self.notes.add('fsvolumens_b', 1.0)
