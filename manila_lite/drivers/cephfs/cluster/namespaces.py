@@ -29,7 +29,9 @@ _Found = dict[str, int | None]
 
 
 class Users:
-    """The directories of subvolumes, and of their snapshots, that use a namespace; ``counted`` if their files are, too."""
+    """The directories of subvolumes that use a namespace, also in snapshots of them and of directories above, which an operator
+    may take; ``counted`` if their files are, too.
+    """
 
     def __init__(self, connection: 'Connection', *, counted: bool):
         self._connection, self._counted = connection, counted
@@ -37,8 +39,10 @@ class Users:
         self.objects: Counter[str] = Counter()
         for group in self._within(_VOLUMES):
             if group != _TRASH:
-                for subvolume in self._within(group):
-                    self._add(subvolume)
+                # A directory shows the snapshots of those above, too.
+                for folder in (group, *self._within(os.path.join(group, b'.snap'))):
+                    for subvolume in self._within(folder):
+                        self._add(subvolume)
 
     def _add(self, subvolume: bytes) -> None:
         for folder in (subvolume, *self._within(os.path.join(subvolume, b'.snap'))):

@@ -2,6 +2,7 @@
 """A tenant writes objects into the RADOS namespace of its share with the share's key, beside CephFS."""
 
 import json
+import os
 import subprocess
 import time
 
@@ -129,6 +130,26 @@ class StrangeObjects(base.CephTest):
         self.assertEqual('x', (place / 'f').read_text())
         self.remove(copy)
         self.assertEqual([], self.left(namespace))
+
+    def test_objects_of_files_in_a_snapshot_that_the_operator_took_stay_while_it_does(self):
+        share = self.share()
+        path, namespace = self.path(share), f'fsvolumens_{self.name_of(share)}'
+        place = self.mount(share, self.grant(share, self.ident()))
+        (place / 'f').write_text('x')
+        os.sync()
+        operator = bindings.load('cephfs').LibCephFS(conffile=str(self.ceph.admin_conf), auth_id='admin')
+        operator.mount(filesystem_name='a')
+        self.addCleanup(operator.shutdown)
+        for folder in '/volumes', '/':
+            operator.mkdir(f'{folder}/.snap/friday', 0o755)
+        self.remove(share)
+        for folder, rest in (('/volumes', path.removeprefix('/volumes/')), ('/', path)):
+            file = operator.open(f'{folder}/.snap/friday/{rest}/f', 'r', 0o644)
+            self.assertEqual(b'x', operator.read(file, 0, 9))
+            operator.close(file)
+            operator.rmdir(f'{folder}/.snap/friday')
+        self.restarted_after_the_tickets()
+        waiting.until(lambda: not self.left(namespace), 'the objects go when no snapshot needs them')
 
     def test_objects_stay_while_a_snapshot_does(self):
         share = self.share()
