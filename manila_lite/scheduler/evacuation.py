@@ -38,7 +38,8 @@ _REQUESTS: Mapping[str, Any] = {
 #: Why resources of other types stay.
 _STAYS = {
     queries.REPLICA: 'Share replica {id} is on {host}: create another one elsewhere, then delete it.',
-    queries.COPY: 'Share instance {id} on {host} belongs to a migration: cancel that, or delete the instance if it has ended.',
+    queries.COPY: 'Share instance {id} on {host} belongs to a migration: cancel that, or repeat migration_complete if its '
+    'cut-over failed. Delete the instance only if its share is not in error.',
 }
 
 

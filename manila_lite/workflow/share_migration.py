@@ -228,13 +228,18 @@ def begin_release(
     """Begin the deletion of a share's second instance (a row of ``shares.aside``), on the backend and in the database.
 
     :param left: its data, if the caller knows better than the last operation's data and the rows
-    :raises errors.WrongState: it is being deleted already, or a migration needs it.
+    :raises errors.WrongState: it is being deleted already, or a migration needs it, also one whose cut-over failed.
     """
     verb = states.SHARE['delete']
     if row.status not in verb.allowed:
         raise errors.WrongState(
             f'Share instance {row.instance_id} is {row.status}; it is deleted with the migration of its '
             'share.'
+        )
+    if share_migration.is_half_moved(conn, row.id, row.instance_id):
+        raise errors.WrongState(
+            f'Share instance {row.instance_id} may have the only data of share {row.id}, whose cut-over failed.',
+            code='cut_over_failed',
         )
     transitions.begin(conn, states.SHARE, verb.name, row.instance_id)
     kind, data = (share_migration.RELEASE, left) if left else _noted(conn, row)

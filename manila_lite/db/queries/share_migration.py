@@ -8,6 +8,8 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.queries import operations, shares
+from manila_lite.operation_data.migrations import MigrateShare
+from manila_lite.states import Migration
 
 _instances = models.share_instances
 _snapshots = models.snapshots
@@ -65,6 +67,18 @@ def is_going_on(conn: Connection, share_id: str) -> bool:
             )
         ).scalar()
     )
+
+
+def is_half_moved(conn: Connection, share_id: str, instance_id: str) -> bool:
+    """Say whether the instance is the target of a migration whose cut-over failed: it may hold the only data."""
+    half_done = any(
+        share.status == 'error' and share.task_state == Migration.ERROR for share in share_of(conn, share_id)
+    )
+    op = last(conn, share_id) if half_done else None
+    if op is None or op.state != operations.FAILED:
+        return False
+    data = MigrateShare.from_json(op.data)
+    return data.cut and data.target == instance_id
 
 
 def comes_to(conn: Connection, server_id: str) -> str | None:

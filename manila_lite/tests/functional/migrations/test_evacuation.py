@@ -477,6 +477,7 @@ class Rows(EvacuationTest):
         self.assertEqual({ids['replica'], ids['copy']}, set(left))
         self.assertIn('create another one elsewhere, then delete it', left[ids['replica']])
         self.assertIn('belongs to a migration', left[ids['copy']])
+        self.assertIn('repeat migration_complete if its cut-over failed', left[ids['copy']])
 
     def forget(self, ids):
         with contextlib.suppress(sa.exc.OperationalError), self.service.services.db.writer() as conn:

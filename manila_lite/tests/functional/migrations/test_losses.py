@@ -121,6 +121,30 @@ class OfShares(test_share_migration.MigrationTest):
         self.at_rest()
         self.assertEqual(before, (self.held('alpha'), self.held('beta')))
 
+    def test_copy_that_may_have_the_only_data_is_not_deleted_after_a_failed_cut_over(self):
+        share = self.copied()
+        self.service.knob('beta', 'share_migration_complete:fail_final_after')
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_error')
+        target = self.second(share)
+        status, document, _ = self.admin.call(
+            'POST', f'/share_instances/{target}/action', {'force_delete': None}
+        )
+        [fault] = document.values()
+        self.assertEqual((403, 'cut_over_failed'), (status, fault['reason']), fault)
+        self.assertIn('Repeat migration_complete', fault['next'])
+        self.assertIn(target, self.held('beta'))
+        self.service.knob('beta', '')
+        self.assertEqual(202, self.act(share, 'migration_complete')[0])
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+
+    def second(self, share):
+        """Return the id of the share's instance on ``beta``."""
+        found = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        return next(row['id'] for row in found if '@beta' in row['host'])
+
     def test_backend_that_is_away_for_a_moment_does_not_fail_the_cut_over(self):
         share = self.copied()
         self.service.knob('beta', 'share_migration_complete:fail@times=12')
