@@ -81,6 +81,7 @@ def delete(call: Call) -> int:
     with call.db.writer() as conn:
         share = shares.get(conn, ctx, share_id)
         work = share_records.list_open_operations(conn, share_id)
+        instances = share_records.list_instances(conn, share_id)
         if count := share_backups.count_of(conn, share_id):
             raise errors.Conflict(
                 f'share {share_id} has {errors.count(count, "backup")}, which need its record: '
@@ -88,20 +89,29 @@ def delete(call: Call) -> int:
                 'them with "manila-manage share_backup delete".'
             )
         if not call.args.force:
-            _refuse(conn, share, work)
+            _refuse(conn, share, work, instances)
         for row in {(row.resource_id, row.kind) for row in work}:
             operations.supersede(conn, row[0], (row[1],))
         gone = share_records.delete_snapshots(conn, share_id)
         shares.delete(conn, (share_id,))
     more = f', and of {errors.count(gone, "snapshot")}' if gone else ''
     print(
-        f'The record of share {share_id} is gone{more}. The backend was not touched: '
-        f'instance {share.instance_id} may still be on {share.host or "no host"}.'
+        f'The record of share {share_id} is gone{more}. No backend was touched: '
+        f'there may still be {_named(instances)}.'
     )
     return GOOD
 
 
-def _refuse(conn: Connection, share: Any, work: list[Any]) -> None:
+def _named(instances: list[tuple[str, str | None]]) -> str:
+    return ', '.join(f'instance {instance_id} on {host or "no host"}' for instance_id, host in instances)
+
+
+def _refuse(conn: Connection, share: Any, work: list[Any], instances: list[tuple[str, str | None]]) -> None:
+    if others := instances[1:]:
+        raise errors.Conflict(
+            f'share {share.id} also has {_named(others)}, which would be deleted with it: promote or delete '
+            f'{errors.them(len(others))} first.{_FORCE}'
+        )
     if share.status not in _BROKEN and not share.status.endswith('_error'):
         raise errors.WrongState(
             f'share {share.id} is {share.status}: delete it with "openstack share delete".{_FORCE}'
@@ -156,7 +166,7 @@ COMMANDS: Sequence[Command] = (
             argument(
                 '--force',
                 action='store_true',
-                help='in any status, with snapshots, even during an operation on the share',
+                help='in any status, with snapshots and replicas, even during an operation on the share',
             ),
         ],
     ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletion of a share's record without its backend: the operations that prevent it, and the deletion."""
+"""Deletion of a share's record without its backend: operations and other instances that prevent it, and the deletion."""
 
 from typing import NamedTuple
 
@@ -37,6 +37,19 @@ def list_open_operations(conn: Connection, share_id: str) -> list[OpenOperation]
     held = sa.func.coalesce(_operations.c.lease_expires_at >= timeutils.utcnow(), sa.false()).label('held')
     query = sa.select(_operations.c.resource_id, _operations.c.kind, held).where(_work(share_id))
     return [OpenOperation(*row) for row in conn.execute(query)]
+
+
+def list_instances(conn: Connection, share_id: str) -> list[tuple[str, str | None]]:
+    """Return ids and hosts of the share's instances, which go with its record; its own one is the first."""
+    table = models.share_instances
+    return [
+        (row.id, row.host)
+        for row in conn.execute(
+            sa.select(table.c.id, table.c.host)
+            .where(table.c.share_id == share_id)
+            .order_by(table.c.is_secondary, table.c.created_at, table.c.id)
+        )
+    ]
 
 
 def delete_snapshots(conn: Connection, share_id: str) -> int:

@@ -4,7 +4,7 @@
 import datetime
 
 import sqlalchemy as sa
-from oslo_utils import timeutils
+from oslo_utils import timeutils, uuidutils
 
 from manila_lite import release
 from manila_lite.db import models
@@ -226,7 +226,7 @@ class RecordsTest(manage.ManageTest):
         self.assertIn('has 1 snapshot', self.refused('share', 'delete', share['id']))
         calls = self.calls()
         out, _ = self.manage('share', 'delete', share['id'], '--force')
-        self.assertIn('The backend was not touched', out)
+        self.assertIn('No backend was touched', out)
         self.assertEqual(404, self.admin.call('GET', path)[0])
         self.assertEqual(404, self.admin.call('GET', f'/snapshots/{snapshot}')[0])
         self.assertEqual(calls, self.calls())
@@ -268,6 +268,33 @@ class RecordsTest(manage.ManageTest):
                     )
                 ),
             )
+
+    def test_share_with_a_replica_elsewhere_is_deleted_by_force_only_and_all_its_instances_are_named(self):
+        share, replica = self.admin.share()['id'], uuidutils.generate_uuid()
+        self.write(models.share_instances, self.instance(share), host='lost@one#p')
+        with self.service.services.db.writer() as conn:
+            [own] = replicas.replicable(conn, [share])
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            conn.execute(
+                models.share_instances.insert().values(
+                    id=replica,
+                    share_id=share,
+                    status='available',
+                    access_rules_status='active',
+                    share_type_id=kind,
+                    host='test@alpha#pool1',
+                    is_secondary=True,
+                    replica_state='in_sync',
+                )
+            )
+        for status in ('available', 'error'):
+            self.write(models.share_instances, own, status=status)
+            said = self.refused('share', 'delete', share)
+            self.assertIn(f'instance {replica} on test@alpha#pool1', said)
+            self.assertIn('promote or delete it first', said)
+        out, _ = self.manage('share', 'delete', share, '--force')
+        for instance_id, host in ((own, 'lost@one#p'), (replica, 'test@alpha#pool1')):
+            self.assertIn(f'instance {instance_id} on {host}', out)
 
     @staticmethod
     def _instance(conn, share):
