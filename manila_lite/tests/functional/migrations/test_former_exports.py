@@ -6,6 +6,7 @@ For real exports see ``linux/test_former_exports.py``.
 
 import sqlalchemy as sa
 
+from manila_lite import doctor
 from manila_lite.db import models
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.migrations import (
@@ -57,6 +58,11 @@ class Closing:
         self.assertEqual({one: [] for one in exported}, {one: self.admitted(*one) for one in exported})
         self.service.knob('alpha', '')
         self.at_rest()
+
+    def waits(self, *resource_ids):
+        """Check that the doctor leaves the task state of these alone."""
+        for found in doctor.list_findings(self.service.services):
+            self.assertFalse(found.id in resource_ids and found.state.startswith('task state'), found)
 
     def is_closing(self):
         """Say whether a backend works at the end of exports."""
@@ -116,6 +122,7 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
             self.assertEqual(409, self.start(share, 'test@alpha')[0])
             # The share can be used meanwhile.
             self.grant(share, '10.2.0.0/20')
+            self.waits(share['id'])
         self.task_is(share, 'migration_success')
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
@@ -225,6 +232,7 @@ class ServersByHost(Closing, test_host_assisted_servers.CopiedServers):
             self.assertEqual('test@beta#pool1', moved['host'])
         for one in (server['id'], target):
             self.task_is({'id': one}, 'migration_completing')
+        self.waits(server['id'], target)
         self.assertIn('their backend did not close them', self.messages(shares[0]))
         self.service.knob('alpha', '')
         self.task_is({'id': target}, 'migration_success')
