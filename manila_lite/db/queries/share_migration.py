@@ -55,14 +55,14 @@ def copy_in_making(conn: Connection, share_id: str) -> str | None:
 
 
 def is_going_on(conn: Connection, share_id: str) -> bool:
-    """Say whether the share has an open migration."""
+    """Say whether the share has a migration that is open, or parked: an operator can let it go on."""
     return bool(
         conn.execute(
             sa.select(
                 sa.exists().where(
                     _operations.c.resource_id == share_id,
                     _operations.c.kind == KIND,
-                    _operations.c.state == 'open',
+                    _operations.c.state.in_((operations.OPEN, operations.PARKED)),
                 )
             )
         ).scalar()

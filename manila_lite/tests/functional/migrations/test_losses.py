@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is lost or left over by a migration: shares deleted meanwhile, and backends that are away for a moment."""
 
+from manila_lite.db import models
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.migrations import test_share_migration, test_share_server_migration
 
@@ -139,6 +140,23 @@ class OfShares(test_share_migration.MigrationTest):
         self.task_is(share, 'migration_success')
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+
+    def test_share_whose_migration_is_parked_is_not_deleted(self):
+        self.at_rest()
+        before = self.held('alpha'), self.held('beta')
+        share, table = self.copied(), models.operations
+        with self.service.services.db.writer() as conn:
+            parked = table.update().where(
+                table.c.resource_id == share['id'], table.c.kind == 'share.migrate', table.c.state == 'open'
+            )
+            self.assertEqual(1, conn.execute(parked.values(state='parked', unique_key=None)).rowcount)
+        status, document = self.act(share, 'force_delete')
+        self.assertEqual(403, status, document)
+        self.assertIn('is being moved to another backend', str(document))
+        self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
+        self.at_rest()
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.assertEqual(before, (self.held('alpha'), self.held('beta')))
 
     def second(self, share):
         """Return the id of the share's instance on ``beta``."""
