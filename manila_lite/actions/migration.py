@@ -252,6 +252,18 @@ class Requests(Generic[M, D]):
         return f'{self.migrations.name.capitalize()} {resource_id}'
 
 
+def must_have_left(row: Row[Any], name: str) -> None:
+    """Refuse a resource that has moved, and whose former exports may still be open: only one move is told as late.
+
+    :raises errors.Conflict: its task state says so.
+    """
+    if row.task_state == Migration.COMPLETING:
+        raise errors.Conflict(
+            f'{name} {row.id} is {row.task_state}: clients may still read at the place from which it moved.',
+            code='former_export_open',
+        )
+
+
 def objection(move: Move, support: Answer) -> str | None:
     """Return the reason why a resource of any type cannot move as requested, or None."""
     if move.assist == MUST and support.compatible and not support.by_host:

@@ -12,7 +12,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import encryption, migration_targets, share_bin, share_requests
-from manila_lite.actions.migration import Begun, Requests, objection
+from manila_lite.actions.migration import Begun, Requests, must_have_left, objection
 from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
@@ -252,6 +252,7 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
             f'host: share {share.id} is on {share.host} already, with that share type and share network.',
             code='already_there',
         )
+    must_have_left(share, 'Share')
     _snapshots_must_be_movable(conn, move)
 
 

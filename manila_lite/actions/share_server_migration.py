@@ -12,7 +12,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors, states
 from manila_lite.actions import migration_targets
-from manila_lite.actions.migration import Begun, Requests, objection, task_state
+from manila_lite.actions.migration import Begun, Requests, must_have_left, objection, task_state
 from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
@@ -190,6 +190,7 @@ def _must_be_movable(conn: Connection, move: ServerMove) -> None:
         )
     if server.status != 'active':
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
+    must_have_left(server, 'Share server')
     if server.encryption_key_ref:
         raise errors.Invalid(
             f'Share server {server.id} is encrypted and cannot be migrated.', code='share_server_encrypted'

@@ -81,6 +81,23 @@ def is_half_moved(conn: Connection, share_id: str, instance_id: str) -> bool:
     return data.cut and data.target == instance_id
 
 
+def moves_on(conn: Connection, share_id: str, left: str) -> bool:
+    """Say whether the share moves, or has moved, away from the place that it had after the second instance ``left``."""
+    began = sa.select(_instances.c.created_at).where(_instances.c.id == left).scalar_subquery()
+    return bool(
+        conn.execute(
+            sa.select(
+                sa.exists().where(
+                    _instances.c.share_id == share_id,
+                    _instances.c.is_secondary,
+                    _instances.c.replica_state.is_(None),
+                    _instances.c.created_at > began,
+                )
+            )
+        ).scalar()
+    )
+
+
 def comes_to(conn: Connection, server_id: str) -> str | None:
     """Return the id of a share that has a second instance on the share server, or None."""
     return conn.execute(

@@ -119,6 +119,13 @@ def is_unfinished(conn: Connection, server_id: str) -> bool:
     )
 
 
+def moves_on(conn: Connection, server_id: str) -> bool:
+    """Say whether the server moves, or has moved, to another one."""
+    return bool(
+        conn.execute(sa.select(sa.exists().where(_servers.c.source_share_server_id == server_id))).scalar()
+    )
+
+
 def is_half_moved(conn: Connection, server_id: str) -> bool:
     """Say whether the server is the target of a migration that runs, or that failed and may hold the only data."""
     source = _servers.alias()

@@ -7,6 +7,7 @@ they get the share at its new place, and the task state stays ``migration_comple
 source is up and has deleted its copy. An administrator who knows that nobody can read there sets the task state by hand.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from manila_lite import errors
@@ -81,9 +82,14 @@ def _has_ended(work: Work[Any], operation_id: str, since: float) -> bool:
 # At the source's backend ------------------------------------------------------------------------------
 
 
-def source_is_gone(conn: Connection, work: Work[Left]) -> None:
-    """Let the migration count as a success, after the deletion of its source."""
-    if moved := work.data.former_export_of:
+def source_is_gone(conn: Connection, work: Work[Left], moves_on: Callable[[Connection, str], bool]) -> None:
+    """Let the migration count as a success, after the deletion of its source.
+
+    ``moves_on`` says of the resource whether a later migration of it began, to which the task state belongs now: an
+    administrator knew that nobody reads at the place from which this one moved it.
+    """
+    moved = work.data.former_export_of
+    if moved and not moves_on(conn, moved):
         transitions.swap_task_state(
             conn, work.op.resource_type, moved, (Migration.COMPLETING,), Migration.SUCCESS
         )

@@ -129,8 +129,10 @@ def _delete(work: Work[Left], shares_there: list[values.Share], server: values.S
 
 def deleted(conn: Connection, work: Work[ReleaseShare]) -> None:
     """Delete the second instance of a share. The next report no longer counts its capacity."""
+    former_exports.source_is_gone(
+        conn, work, lambda conn, moved: share_migration.moves_on(conn, moved, work.data.instance)
+    )
     transitions.remove(conn, states.SHARE, (work.data.instance,), states.SHARE['delete'].during)
-    former_exports.source_is_gone(conn, work)
     if work.data.server:
         share_server_queries.update(conn, work.data.server)
     work.service.report_soon()
@@ -139,7 +141,7 @@ def deleted(conn: Connection, work: Work[ReleaseShare]) -> None:
 def server_deleted(conn: Connection, work: Work[ReleaseServer]) -> None:
     """Delete the row of the share server that moved away."""
     share_servers.removed(conn, work)
-    former_exports.source_is_gone(conn, work)
+    former_exports.source_is_gone(conn, work, share_server_migration.moves_on)
 
 
 def not_deleted(conn: Connection, work: Work[ReleaseShare], error: Exception) -> None:

@@ -4,6 +4,8 @@
 For real exports see ``linux/test_former_exports.py``.
 """
 
+import contextlib
+
 import sqlalchemy as sa
 
 from manila_lite import doctor
@@ -86,7 +88,7 @@ def without_tests_of_others(case):
 class ByDriver(Closing, test_share_migration.MigrationTest):
     """The driver of ``beta`` moves a share, or the share manager of ``alpha`` is down."""
 
-    BACKENDS = {name: test_share_migration.BACKEND.format('here') for name in ('alpha', 'beta')}
+    BACKENDS = {name: test_share_migration.BACKEND.format('here') for name in ('alpha', 'beta', 'gamma')}
 
     @classmethod
     def setUpClass(cls):
@@ -119,13 +121,52 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
             )
             told = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
             self.assertIn('their backend did not close them', ' '.join(row['user_message'] for row in told))
-            self.assertEqual(409, self.start(share, 'test@alpha')[0])
+            for host in ('test@alpha', 'test@gamma'):
+                self.assertEqual(409, self.start(share, host)[0])
+            [fault] = self.start(share, 'test@gamma')[1].values()
+            self.assertEqual('former_export_open', fault['reason'])
+            self.assertIn('set the task state to migration_success', fault['next'])
             # The share can be used meanwhile.
             self.grant(share, '10.2.0.0/20')
             self.waits(share['id'])
         self.task_is(share, 'migration_success')
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+
+    def test_source_that_is_deleted_late_does_not_make_a_success_of_the_next_move(self):
+        share, _ = self.ready()
+        with contextlib.ExitStack() as later:
+            with dead(self.service, 'alpha'):
+                self.act(share, 'migration_complete')
+                self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+                self.at_rest_but('share.release')
+                self.act(share, 'reset_task_state', {'task_state': 'migration_success'})
+                self.assertEqual((202, None), self.start(share, 'test@gamma'))
+                self.task_is(share, 'migration_driver_phase1_done')
+                later.enter_context(dead(self.service, 'beta'))
+                self.act(share, 'migration_complete')
+                self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+                self.assertEqual('migration_completing', self.shown(share)['task_state'])
+            base.eventually(
+                lambda: set(self.instances(share)) == {'test@beta#pool1', 'test@gamma#pool1'},
+                'the first source is not deleted',
+            )
+            self.assertEqual('migration_completing', self.shown(share)['task_state'])
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual({'test@gamma#pool1': 'available'}, self.instances(share))
+
+    def at_rest_but(self, kind):
+        """Wait until every operation has ended, except those of this kind."""
+        table = models.operations
+
+        def ended():
+            with self.service.services.db.reader() as conn:
+                return not conn.execute(
+                    sa.select(table.c.id).where(table.c.state == 'open', table.c.kind != kind)
+                ).first()
+
+        base.eventually(ended, 'operations are open')
 
     def release_of_alpha(self, release, at):
         """Have the share manager of ``alpha`` tell this release, at this time; return what it told before."""
@@ -233,6 +274,8 @@ class ServersByHost(Closing, test_host_assisted_servers.CopiedServers):
         for one in (server['id'], target):
             self.task_is({'id': one}, 'migration_completing')
         self.waits(server['id'], target)
+        status, document = self.start({'id': target}, 'test@alpha')
+        self.assertEqual((409, 'former_export_open'), (status, document['conflictingRequest']['reason']))
         self.assertIn('their backend did not close them', self.messages(shares[0]))
         self.service.knob('alpha', '')
         self.task_is({'id': target}, 'migration_success')

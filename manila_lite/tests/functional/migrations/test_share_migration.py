@@ -531,11 +531,11 @@ class Migration(MigrationTest):
             conn.execute(
                 models.shares.update()
                 .where(models.shares.c.id == share['id'])
-                .values(task_state='migration_completing')
+                .values(task_state='migration_driver_in_progress')
             )
         status, document = self.start(share, nondisruptive=True)
         self.assertEqual((400, 'already_migrating'), (status, document['badRequest']['reason']))
-        self.task_is(share, 'migration_completing')
+        self.task_is(share, 'migration_driver_in_progress')
         self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
 
     def test_statements_do_not_grow_with_rules_and_snapshots(self):
