@@ -319,14 +319,28 @@ _HALF_MIGRATED = sa.or_(
         for table in (models.shares, models.share_servers)
     )
 )
+#: What a migration left, and the operation is to delete, is still there: a repeated deletion needs the data of the last one.
+_LEFT = sa.or_(
+    sa.and_(
+        operations.c.kind.in_(('share.release', 'share.clear')),
+        sa.exists().where(models.share_instances.c.id == operations.c.mutex_key),
+    ),
+    sa.and_(
+        operations.c.kind.in_(('share_server.release', 'share_server.clear')),
+        sa.exists().where(models.share_servers.c.id == operations.c.resource_id),
+    ),
+)
 
 
 def delete_ended(conn: Connection, older_than: datetime.datetime) -> int:
-    """Delete operations that ended before ``older_than``. Return their number. Parked ones, and those of a resource whose
-    migration failed, wait for an operator.
+    """Delete operations that ended before ``older_than``. Return their number. Parked ones, those of a resource whose
+    migration failed, and those that could not delete what one left, wait for an operator.
     """
     return conn.execute(
         operations.delete().where(
-            operations.c.finished_at < older_than, operations.c.state != PARKED, ~_HALF_MIGRATED
+            operations.c.finished_at < older_than,
+            operations.c.state != PARKED,
+            ~_HALF_MIGRATED,
+            ~sa.and_(operations.c.state == FAILED, _LEFT),
         )
     ).rowcount

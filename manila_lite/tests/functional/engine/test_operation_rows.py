@@ -6,6 +6,7 @@ A neighbouring row differs in one value, so that each condition of a statement e
 
 import datetime
 
+import sqlalchemy as sa
 from oslo_utils import fixture as clock
 from oslo_utils import timeutils, uuidutils
 
@@ -13,6 +14,7 @@ from manila_lite import errors, states
 from manila_lite.db import models
 from manila_lite.db.queries import operation_claims, shares
 from manila_lite.db.queries import operations as rows
+from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
 
@@ -292,6 +294,35 @@ class Ends(RowsTest):
         for state, gone in ((states.Migration.ERROR, {'other'}), (states.Migration.CANCELLED, {'half'})):
             self.do(shares.update, share, task_state=state)
             self.assertEqual((gone, 1), self.table.told_by(rows.delete_ended, now))
+
+    def test_failed_deletion_of_what_a_migration_left_is_kept_as_long_as_that_is_there(self):
+        now, table = timeutils.utcnow(), models.share_instances
+        share = self.admin.share(wait=None)['id']
+        [instance] = self.do(
+            lambda conn: conn.execute(sa.select(table.c.id).where(table.c.share_id == share)).scalars().all()
+        )
+        server = uuidutils.generate_uuid()
+        with dirty.unguarded(self.service.services.db.engine) as conn:
+            conn.execute(
+                models.share_servers.insert().values(
+                    id=server, share_network_id=uuidutils.generate_uuid(), host='here', status='error'
+                )
+            )
+        old = {'finished_at': now - MINUTE}
+        for kind in ('release', 'clear'):
+            of_share, of_server = f'share.{kind}', f'share_server.{kind}'
+            self.add(f'{kind} kept', kind=of_share, mutex_key=instance, state=rows.FAILED, **old)
+            self.add(f'{kind} kept too', kind=of_server, resource_id=server, state=rows.FAILED, **old)
+            self.add(f'{kind} done', kind=of_share, mutex_key=instance, state=rows.DONE, **old)
+            self.add(f'{kind} of none', kind=of_share, mutex_key='gone', state=rows.FAILED, **old)
+            self.add(f'{kind} of no server', kind=of_server, state=rows.FAILED, **old)
+        self.add('other', kind='share.extend', mutex_key=instance, state=rows.FAILED, **old)
+        self.add('other of server', kind='share_server.create', resource_id=server, state=rows.FAILED, **old)
+        gone, _ = self.table.told_by(rows.delete_ended, now)
+        ended = {
+            f'{kind} {what}' for kind in ('release', 'clear') for what in ('done', 'of none', 'of no server')
+        }
+        self.assertEqual({*ended, 'other', 'other of server'}, gone)
 
     def test_only_the_named_operations_are_deleted(self):
         idents = [self.add('one'), self.add('two')]

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is lost or left over by a migration: shares deleted meanwhile, and backends that are away for a moment."""
 
+import datetime
+
+from oslo_utils import timeutils
+
 from manila_lite.db import models
+from manila_lite.db.queries import operations
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.migrations import test_share_migration, test_share_server_migration
 
@@ -154,6 +159,22 @@ class OfShares(test_share_migration.MigrationTest):
         self.assertEqual(403, status, document)
         self.assertIn('is being moved to another backend', str(document))
         self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
+        self.at_rest()
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.assertEqual(before, (self.held('alpha'), self.held('beta')))
+
+    def test_source_is_deleted_with_its_snapshots_long_after_the_deletion_failed(self):
+        self.at_rest()
+        before = self.held('alpha'), self.held('beta')
+        share = self.make()
+        snapshot, source = self.take(share), self.instance(share)
+        self.service.knob('alpha', 'delete_share:fail_final', 'delete_snapshot:fail_final')
+        self.move(share)
+        self.service.knob('alpha', '')
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        with self.service.services.db.writer() as conn:
+            operations.delete_ended(conn, timeutils.utcnow() + datetime.timedelta(days=1))
+        self.admin.call('POST', f'/share_instances/{source}/action', {'force_delete': None})
         self.at_rest()
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
         self.assertEqual(before, (self.held('alpha'), self.held('beta')))
