@@ -23,10 +23,14 @@ _OF_NETWORK = (
 
 @dataclasses.dataclass(kw_only=True)
 class CreateServer(OperationData):
-    """``share_server.create``, for the share or share group of that id. ``details``: what its driver keeps about it."""
+    """``share_server.create``, for the share or share group of that id. ``details``: what its driver keeps about it.
+
+    ``in_use``: the backend may use the server's addresses.
+    """
 
     share_id: str | None = None
     details: dict[str, str] = dataclasses.field(default_factory=dict)
+    in_use: bool = False
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -68,14 +68,10 @@ class ServerMigrations(Migrations[MigrateServer]):
         self.swap_task_state(conn, work.resource_id, list(Migration), task_state)
 
     def remove_target(self, conn: Connection, work: Work[MigrateServer]) -> None:
-        """Delete the target. One that was idle before is idle again. One with a copy is in error, without its shares, or, if a
-        host copied, deleted once more.
-        """
+        """Delete the target. One that was idle before is idle again. One that may have a copy is deleted with it once more."""
         target = work.data.target
-        if work.data.left and work.data.by_host:
+        if work.data.left:
             self._begin_clear(conn, work)  # its driver would not delete a server with shares
-        elif work.data.left:
-            transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
         elif work.data.was_idle:
             transitions.finish(
                 conn,

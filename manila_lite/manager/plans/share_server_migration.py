@@ -211,8 +211,8 @@ def reserve(work: Work[MigrateServer]) -> None:
 
 
 def release(work: Work[MigrateServer]) -> None:
-    """Free the target's addresses, unless it had them before."""
-    if not work.data.cut and not work.data.was_idle:
+    """Free the target's addresses, unless it had them before, or something of it is left that may use them."""
+    if not (work.data.cut or work.data.was_idle or work.data.left):
         admin_network.free(work, work.data.target)
         allocated_addresses.free(
             work.ctx.services, plugins.make(work.ctx.conf), work.data.target, hold=work.hold

@@ -182,11 +182,21 @@ def allocate(work: Work[Any]) -> None:
             )
 
 
-def allocate_all(work: Work[Any]) -> None:
-    """Give the server the addresses that it needs in each of its subnets, and in the administrators' network."""
+def allocate_all(work: Work[CreateServer]) -> None:
+    """Give the server the addresses that it needs in each of its subnets, and in the administrators' network.
+
+    From then on the backend may use them.
+    """
     allocate(work)
     with _patience(work):
         admin_network.allocate(work)
+    work.data.in_use = True
+
+
+def give_back(work: Work[CreateServer]) -> None:
+    """Free all addresses of the server, unless the backend may still use them: nobody else must get them."""
+    if not work.data.in_use:
+        free(work)
 
 
 def free(work: Work[Any], subnet_id: str | None = None) -> None:
@@ -243,6 +253,12 @@ def teardown(work: Work[Any]) -> None:
     """Remove the server at the backend."""
     with alone(work.resource_id):
         work.service.driver.teardown_server(load_here(work))
+
+
+def take_down(work: Work[CreateServer]) -> None:
+    """Remove what was made of the server at the backend."""
+    teardown(work)
+    work.data.in_use = False
 
 
 def made(conn: Connection, work: Work[CreateServer]) -> None:
@@ -376,7 +392,7 @@ def _restore_one(
 PLANS: list[Plan[Any]] = [
     Plan(
         'share_server.create',
-        (Step(allocate_all, free, 'allocate'), Step(configure, teardown)),
+        (Step(allocate_all, give_back, 'allocate'), Step(configure, take_down)),
         made,
         not_made,
         data=CreateServer,

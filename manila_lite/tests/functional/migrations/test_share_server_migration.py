@@ -648,6 +648,7 @@ class Migration(MigrationTest):
         self.service.knob('beta', 'share_server_migration_cancel:fail_final')
         self.act(server, 'migration_cancel')
         self.task_is(server, 'migration_cancelled')
+        self.admin.wait(f'/share-servers/{target}', 'share_server', 'error')
         self.assertEqual(
             [('error', 'migration_error', False), ('active', 'migration_cancelled', True)],
             [self.shows(target), self.shows(server['id'])],
@@ -657,6 +658,9 @@ class Migration(MigrationTest):
             for row in self.admin.ok('GET', f'/messages?resource_id={server["id"]}')['messages']
         ]
         self.assertIn('delete the target of the migration', ' '.join(told))
+        self.service.knob('beta', '')
+        self.admin.ok('DELETE', f'/share-servers/{target}')
+        self.admin.wait(f'/share-servers/{target}', 'share_server', 'gone')
 
     def test_invalid_migrations_are_refused(self):
         server, shares = self.make_shares(1, kind='here')

@@ -74,10 +74,17 @@ class Order(served.ServedTest):
         self.assertEqual([address], self.addresses(server))
 
     def test_migrated_server_keeps_its_addresses_when_source_teardown_fails(self):
-        _, server = self.server_of(self.network())
+        server = self.copied()
         before = self.addresses(server)
         self.fault('teardown_server:fail_final')
-        there, path = self.network('blue-small'), f'/share-servers/{server}'
+        self.admin.ok('POST', f'/share-servers/{server}/action', {'migration_complete': None})
+        self.ends(server, 'error')
+        self.assertEqual(before, self.addresses(server))
+
+    def copied(self):
+        """Create a share, and copy its share server to ``beta``, into another network; return the id of the server."""
+        _, server = self.server_of(self.network())
+        path = f'/share-servers/{server}'
         self.admin.ok(
             'POST',
             f'{path}/action',
@@ -87,14 +94,47 @@ class Order(served.ServedTest):
                     'writable': True,
                     'nondisruptive': False,
                     'preserve_snapshots': True,
-                    'new_share_network_id': there,
+                    'new_share_network_id': self.network('blue-small'),
                 }
             },
         )
         self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', field='task_state')
-        self.admin.ok('POST', f'{path}/action', {'migration_complete': None})
-        self.ends(server, 'error')
-        self.assertEqual(before, self.addresses(server))
+        return server
+
+    def test_half_made_server_keeps_its_addresses_until_it_is_deleted(self):
+        self.fault('')
+        for knobs, kept in (((), False), (('teardown_server:fail_final',), True)):
+            self.service.knob('alpha', 'setup_server:fail_final_after', *knobs)
+            network = self.network()
+            self.admin.share(
+                wait='error',
+                share_type='served',
+                share_network_id=network,
+                scheduler_hints={'only_host': 'test@alpha#pool1'},
+            )
+            [server] = self.servers(network)
+            self.ends(server.id, 'error')
+            self.assertEqual(kept, bool(self.addresses(server.id)))
+            self.service.knob('alpha', '')
+            self.admin.ok('DELETE', f'/share-servers/{server.id}')
+            self.ends(server.id, 'gone')
+            self.assertEqual([], self.addresses(server.id))
+            self.assertIsNone(self.record(server.id))
+
+    def test_target_whose_copy_could_not_be_deleted_keeps_its_addresses_until_it_is_deleted(self):
+        server = self.copied()
+        told = self.admin.ok('POST', f'/share-servers/{server}/action', {'migration_get_progress': None})
+        target = told['destination_share_server_id']
+        before = self.addresses(target)
+        self.assertTrue(before)
+        self.fault('share_server_migration_cancel:fail_final', 'beta')
+        self.admin.ok('POST', f'/share-servers/{server}/action', {'migration_cancel': None})
+        self.ends(target, 'error')
+        self.assertEqual(before, self.addresses(target))
+        self.fault('', 'beta')
+        self.admin.ok('DELETE', f'/share-servers/{target}')
+        self.ends(target, 'gone')
+        self.assertEqual([], self.addresses(target))
 
 
 class Plugin(NetworkTest):

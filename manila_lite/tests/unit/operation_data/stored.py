@@ -300,7 +300,7 @@ BY_KIND = {
     'share_server.migration_check': _MIGRATE_SERVER,
     'share_server.release': _RELEASE_SERVER,
     'share_server.readdress': {},
-    'share_server.create': {'share_id': 'a', 'details': {'pid': '1'}},
+    'share_server.create': {'share_id': 'a', 'details': {'pid': '1'}, 'in_use': True},
     'share_server.delete': {},
     'share_server.manage': {'identifier': 'i', 'options': {'o': '1'}, 'details': {'pid': '1'}},
     'share_server.push_metadata': {'subnet_id': 's'},
