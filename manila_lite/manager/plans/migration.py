@@ -169,11 +169,14 @@ class Steps(Generic[M]):
     def freeze(self, work: Work[M]) -> None:
         """Make the source's access rules read-only, where this backend cannot copy otherwise.
 
+        From then on something of the copy may be at this backend.
+
         :raises errors.Again: the source's backend has not done it yet.
         """
         self.enter(work, Migration.IN_PROGRESS)
         if work.data.freeze:
             self.make_readonly(work)
+        work.data.left = True  # saved before the next step: a process that dies in cancel can save nothing
 
     def make_readonly(self, work: Work[M]) -> None:
         """Make the source's access rules read-only.
@@ -216,7 +219,7 @@ class Steps(Generic[M]):
         """Delete the copy at the backend."""
         if work.data.cut:
             return
-        work.data.left = True
+        work.data.left = True  # an older release noted it only here
         with self.lock(work.data.target):
             self.calls(work).cancel(self.load(work, False))
         work.data.left = False

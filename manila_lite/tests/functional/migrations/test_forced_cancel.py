@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from manila_lite import doctor
+from manila_lite.db import models
 from manila_lite.db.queries import operations, share_migration, share_server_migration
 from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.tests import waiting
@@ -282,6 +283,35 @@ class OfShares(Force, test_share_migration.MigrationTest):
             self.is_free(share)
             self.admin.action(share['id'], 'extend', {'new_size': 3})
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        self.is_as_before(share, held)
+
+    def test_copy_is_not_forgotten_if_the_process_dies_too_often_in_the_cancellation(self):
+        held = self.held_at_rest('beta')
+        share = self.copied()
+        with self.down('beta'):
+            self.act(share, 'migration_cancel')
+            with self.service.services.db.writer() as conn:
+                op = share_migration.last(conn, share['id'])
+                conn.execute(
+                    models.operations.update()
+                    .where(models.operations.c.id == op.id)
+                    .values(
+                        undoing=True,
+                        step=operations.step_names(op).index('start'),
+                        attempts=self.service.conf.operations.max_attempts,
+                        error_code='migration_cancelled',
+                    )
+                )
+        self.task_is(share, 'migration_cancelled')
+        self.assertEqual({share['host']: 'available', 'test@beta#pool1': 'error'}, self.instances(share))
+        told = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        self.assertIn('could not be deleted', ' '.join(row['user_message'] for row in told))
+        [left] = [
+            row['id']
+            for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+            if row['status'] == 'error'
+        ]
+        self.admin.ok('POST', f'/share_instances/{left}/action', {'force_delete': None})
         self.is_as_before(share, held)
 
     def test_share_moves_elsewhere_while_the_destination_is_down(self):
