@@ -12,6 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,7 @@ from manila_lite.drivers.file_servers.ganesha_exports import Mirror
 from manila_lite.drivers.linux.protocols import membership, samba_config, samba_users
 from manila_lite.drivers.linux.protocols.domain_users import DomainUsers
 from manila_lite.drivers.linux.protocols.preloaded import SHARE_SIZE, Preloaded
-from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
+from manila_lite.drivers.linux.protocols.samba_shares import Closing, SmbShares
 from manila_lite.drivers.linux.protocols.winbind import Winbind
 from manila_lite.host import programs
 from manila_lite.host.commands import CommandFailed, run
@@ -224,8 +225,8 @@ class Samba(FileServer):
                 if not self.needed and self._server.record.exists():
                     self._stop()
 
-    def _reload(self, called: str, everybody: bool) -> None:
-        """Make all processes of smbd read the configuration, and close the share's sessions: all, or those denied now.
+    def _reload(self, closings: AbstractSet[Closing]) -> None:
+        """Make all processes of smbd read the configuration, and close sessions.
 
         :raises CommandFailed: smbd does not confirm it.
         """
@@ -233,12 +234,14 @@ class Samba(FileServer):
         if process is None:
             return
         self._wait(self._answers)
-        close = 'close-share' if everybody else 'close-denied-share'
-        # smbd answers messages in order, so it has passed the first two on when it answers the ping.
+        # smbd answers messages in order, so it has passed the others on when it answers the ping.
         if not all(
             [
                 self._control(process.pid, 'reload-config'),
-                self._control(process.pid, close, called),
+                *(
+                    self._control(process.pid, 'close-share' if everybody else 'close-denied-share', called)
+                    for called, everybody in sorted(closings)
+                ),
                 self._control(process.pid, 'ping'),
             ]
         ):

@@ -8,6 +8,7 @@ written to a file once smbd and all its client processes have read that configur
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from manila_lite import errors
@@ -15,8 +16,10 @@ from manila_lite.drivers.file_servers.ganesha_exports import Mirror, Seen, diffe
 from manila_lite.drivers.linux.protocols import samba_config
 from manila_lite.drivers.linux.protocols.samba_users import replace
 
-#: Makes a running smbd read its configuration, and close sessions of the share of this name: all, or those denied now.
-Reload = Callable[[str, bool], None]
+#: The name of a share, and whether all its sessions are to be closed, or only those that are denied now.
+Closing = tuple[str, bool]
+#: Makes a running smbd read its configuration, and close sessions.
+Reload = Callable[[AbstractSet[Closing]], None]
 
 
 class SmbShares:
@@ -80,7 +83,7 @@ class SmbShares:
         configuration.
         """
         with self._lock:
-            has = samba_config.sections(self._text(self._conf) or '') if self._is_read() else {}
+            has = self._in_force() or {}
             return {
                 name: self._seen(has.get(name), self._text(self._served / f'{name}.conf')) for name in names
             }
@@ -96,9 +99,11 @@ class SmbShares:
         except FileNotFoundError:
             return None
 
-    def _is_read(self) -> bool:
+    def _in_force(self) -> dict[str, str] | None:
+        """Return the sections that smbd is known to have read; None if it may not have read all of them."""
         text = self._text(self._conf)
-        return text is not None and self._text(self._read) == _print(text)
+        is_read = text is not None and self._text(self._read) == _print(text)
+        return samba_config.sections(text or '') if is_read else None
 
     def defects(
         self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None
@@ -172,12 +177,28 @@ class SmbShares:
             self._mirror.push(name, None)
 
     def _apply(self, called: str, *, everybody: bool) -> None:
-        """Put the present configuration in force."""
-        if self.write() and self._is_read():
+        """Put the present configuration in force, also what an earlier call wrote and did not bring to an end."""
+        before = self._in_force()
+        if self.write() and before is not None:
             return
         self._read.unlink(missing_ok=True)
-        self._reload(called, everybody)
+        self._reload({(called, everybody)} | self._closings(before))
         self.note()
+
+    def _closings(self, before: Mapping[str, str] | None) -> set[Closing]:
+        """Return the sessions that the written configuration may deny, after ``before`` was in force."""
+        now = samba_config.sections(self._text(self._conf) or '')
+        held = {file.stem: self._section(file) or '' for file in self._held.glob('*.conf')}
+        changed = (
+            {**held, **now}
+            if before is None
+            else {name: text for name, text in before.items() if now.get(name) != text}
+        )
+        names = [
+            (samba_config.name_of(text), samba_config.name_of(now.get(name, '')))
+            for name, text in changed.items()
+        ]
+        return {(former, former != present) for former, present in names if former}
 
     def write(self) -> bool:
         """Write the present configuration. Returns whether it was unchanged."""

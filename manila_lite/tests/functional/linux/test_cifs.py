@@ -117,6 +117,21 @@ class Plain(cifs_base.Plain):
             sorted(place.name for place in self.driver.parts.pool.share(share.id).iterdir()),
         )
 
+    def test_sessions_that_a_killed_manager_left_are_closed_with_the_next_change(self):
+        denied, withdrawn, other = (self._allowed() for _ in range(3))
+        clients = [self.session(share, 'alice') for share in (denied, withdrawn, other)]
+        file = self.state / 'state' / 'cifs' / 'exports.d' / f'{denied.id}.conf'
+        file.write_text(file.read_text().replace('alice', 'root'))
+        self.samba.exports.suspend(withdrawn.id)
+        self.allow(other, ('alice', 'rw'), ('bobby', 'ro'))
+        self.assertEqual([False, False, True], [client.call('ls')[0] for client in clients])
+        self.allow(denied, ('alice', 'rw'))
+        client = self.session(denied, 'alice')
+        file.write_text(file.read_text().replace('alice', 'root'))
+        self.samba.exports.write()  # the manager was killed before it had smbd read this
+        self.allow(other, ('alice', 'rw'))
+        self.assertFalse(client.call('ls')[0])
+
     def test_killed_cifs_server_is_restarted_without_touching_nfs(self):
         share, rule = self.cifs(), ('alice', 'rw')
         self.allow(share, rule)

@@ -13,12 +13,16 @@ from manila_lite.host.commands import CommandFailed
 PLACE = Path('/mnt/one')
 
 
+def deaf(_):
+    raise CommandFailed('it does not hear')
+
+
 class Shares(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
         self.reloads = []
-        self.shares = self.make(lambda *words: self.reloads.append(words))
+        self.shares = self.make(self.reloads.append)
 
     def make(self, tell):
         return samba_shares.SmbShares(self.state, lambda: '[global]\n', tell)
@@ -29,22 +33,41 @@ class Shares(testtools.TestCase):
     def test_put_share_is_in_force_and_smbd_is_told_once(self):
         for _ in range(2):
             self.shares.put('one', PLACE, ['rw alice'])
-        self.assertEqual([('one', False)], self.reloads)
+        self.assertEqual([{('one', False)}], self.reloads)
         self.assertEqual([], self.defects('rw alice'))
         self.assertIn('Other access rules', ' '.join(self.defects('ro alice')))
         self.assertIn('not exported', ' '.join(self.defects('rw alice', path=Path('/mnt/two'))))
         self.assertEqual(['one'], self.shares.served())
 
     def test_share_is_not_in_force_when_smbd_was_not_told(self):
-        def deaf(*_):
-            raise CommandFailed('it does not hear')
-
         self.shares.put('one', PLACE, ['rw alice'])
         self.assertRaises(CommandFailed, self.make(deaf).put, 'one', PLACE, [])
         self.assertIn('not exported', ' '.join(self.defects()))
         self.shares.put('one', PLACE, [])
         self.assertEqual([], self.defects())
         self.assertEqual(2, len(self.reloads))
+
+    def test_sessions_that_a_failed_call_left_are_closed_by_the_next_of_any_share(self):
+        for name in ('one', 'two', 'three'):
+            self.shares.put(name, PLACE, ['rw alice'])
+        broken = self.make(deaf)
+        self.assertRaises(CommandFailed, broken.put, 'one', PLACE, [])
+        self.assertRaises(CommandFailed, broken.withdraw, 'two')
+        self.reloads.clear()
+        self.shares.put('three', PLACE, [])
+        self.assertEqual([{('one', False), ('two', True), ('three', False)}], self.reloads)
+        self.shares.put('one', PLACE, [])
+        self.assertEqual(1, len(self.reloads))
+
+    def test_sessions_are_closed_also_if_a_call_was_killed_before_smbd_was_to_read(self):
+        for name in ('one', 'two', 'three'):
+            self.shares.put(name, PLACE, ['rw alice'])
+        file = self.state / 'exports.d' / 'one.conf'
+        file.write_text(file.read_text().replace('alice', 'bob'))
+        self.shares.suspend('two')
+        self.reloads.clear()
+        self.shares.put('three', PLACE, [])
+        self.assertEqual([{('one', False), ('two', True), ('three', False)}], self.reloads)
 
     def test_changed_or_missing_files_are_reported_as_defects(self):
         self.shares.put('one', PLACE, ['ro alice'])
@@ -60,7 +83,7 @@ class Shares(testtools.TestCase):
     def test_withdrawn_share_keeps_its_clients_until_it_is_forgotten(self):
         self.shares.put('one', PLACE, ['rw alice', 'ro bob'], 'Team')
         self.shares.withdraw('one')
-        self.assertEqual(('Team', True), self.reloads[-1])
+        self.assertEqual({('Team', True)}, self.reloads[-1])
         self.assertEqual([], self.shares.served())
         self.assertEqual(['rw alice', 'ro bob'], self.shares.clients_of('one'))
         self.shares.put('one', PLACE, self.shares.clients_of('one'))
