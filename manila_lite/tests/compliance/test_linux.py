@@ -444,6 +444,17 @@ class LinuxReplicationEdgeCasesTest(LinuxReplicationBinding):
         self.assertEqual('in_sync', self.driver.update_replica(replica).state)
         self.assertEqual('goes on', self.read(replica.share))
 
+    def test_a_promotion_that_is_repeated_keeps_the_writes_of_clients(self):
+        replica = self.a_replica()
+        self.driver.create_replica(replica)
+        with fixtures.MonkeyPatch(f'{ShareAccess.__module__}.ShareAccess.update', _then_fail):
+            self.assertRaises(CommandFailed, self.driver.promote_replica, replica)
+        self.assertEqual(set(self.GOOD), self.in_force(replica.share))
+        self.write(replica.share, 'later still')
+        self.driver.promote_replica(replica)
+        self.assertEqual('later still', self.read(replica.share))
+        self.assertEqual([], self.left_of(replica))
+
 
 class LinuxShareMigrationsTest(share_migrations.EveryShareMigrationCall, LinuxShareMigrationBinding):
     # The other cases are part of these: each sets up two backends.
@@ -454,4 +465,9 @@ class LinuxShareMigrationsTest(share_migrations.EveryShareMigrationCall, LinuxSh
 
 
 def _fail(*_):
+    raise CommandFailed('as told')
+
+
+def _then_fail(access, *arguments, update=ShareAccess.update):
+    update(access, *arguments)
     raise CommandFailed('as told')

@@ -154,12 +154,16 @@ def must_be_ids(*resource_ids: Any) -> None:
 
 
 def tidy(copy: BtrfsCopy) -> None:
-    """Delete the copy's data. If the source cannot be reached, its part goes with the share server there."""
-    if not copy.begun:
-        return
+    """Delete the copy's data."""
+    if copy.begun:
+        tidy_source(copy)
+        copy.clear_here()
+
+
+def tidy_source(copy: BtrfsCopy) -> None:
+    """Delete the copy's data at the source. If it cannot be reached, they go with the share server there."""
     try:
         with copy.session() as session:
             copy.clear(session)
     except AWAY as bad:
         LOG.warning('The copied data stay at the source, which cannot be reached: %s', bad)
-    copy.clear_here()

@@ -4,7 +4,8 @@
 The data comes as in a migration (``replication.py``), in rounds of new data; the latest round is the replica.
 
 While the folder of the copy exists the share here is a replica. A promotion freezes the active replica in its pool, so
-that no write is acknowledged any more, brings the last round, and deletes the folder.
+that no write is acknowledged any more, brings the last round, and deletes the folder. Only then clients may write here: a
+promotion that is repeated would bring the last round over their writes.
 """
 
 from collections.abc import Sequence
@@ -88,9 +89,10 @@ class ShareReplicas:
             received = transfer_folder.Received(pool.root, replica.id)
             for snapshot_id in sorted(received.whole() & {snapshot.id for snapshot in replica.snapshots}):
                 pool.keep_snapshot(snapshot_id, received.at(snapshot_id))
-            btrfs.sync(pool.root)
+            copy.clear_here()
+        btrfs.sync(pool.root)  # also the end of the folder
         self._access.update(replica.share, replica.rules)
-        migrations.tidy(copy)
+        migrations.tidy_source(copy)
         kept = {
             snapshot.id: provider_location(snapshot.id)
             for snapshot in replica.snapshots
