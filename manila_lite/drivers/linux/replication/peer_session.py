@@ -7,18 +7,25 @@ manager there need not run.
 
 import contextlib
 import json
+import os
+import select
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from manila_lite import errors
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.host.commands import ENV, CommandFailed
 
+#: Seconds after which a peer is given up that says nothing: its storage may hang while ssh still answers.
+SILENCE = 600.0
+#: The same for requests that take no time, and that a promotion waits for.
+_PATIENCE = {'freeze': 60.0, 'clear': 60.0}
 _SECONDS = 30.0
 _PROGRAM = 'manila_lite.drivers.linux.peer'
 #: ssh accepts only the configured keys, asks no questions, and gives up a silent connection.
@@ -90,7 +97,7 @@ class PeerSession:
     def __init__(self, command: Sequence[str]):
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._process = subprocess.Popen(
-            command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
+            command, bufsize=0, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -105,31 +112,57 @@ class PeerSession:
     def close(self) -> None:
         """End the process that is the other end, or leads to it."""
         self.kill()
-        self._process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends when its storage answers again
+            self._process.wait(_SECONDS)
         for end in (self._out, self._in, self._stderr):
-            with contextlib.suppress(OSError):  # unsent output
-                end.close()
+            end.close()
 
     def kill(self) -> None:
         """Kill the process, so that the other end gets no more requests, and ends."""
         self._process.kill()
 
-    def _request(self, verb: str, about: dict[str, object]) -> None:
+    def _request(self, verb: str, about: dict[str, object]) -> float:
+        """Send the request. Returns when the answer has to be there."""
+        until = time.monotonic() + _PATIENCE.get(verb, SILENCE)
+        words = json.dumps({'verb': verb, **about}).encode() + b'\n'
         try:
-            self._out.write(json.dumps({'verb': verb, **about}).encode() + b'\n')
-            self._out.flush()
+            for start in range(0, len(words), select.PIPE_BUF):
+                self._wait(self._out, select.POLLOUT, until)
+                self._out.write(words[start : start + select.PIPE_BUF])
         except OSError:
             raise self._broken() from None
+        return until
+
+    def _line(self, until: float) -> bytes:
+        """Return the next line of the peer, or its part if the peer ends."""
+        line = b''
+        while not line.endswith(b'\n'):
+            self._wait(self._in, select.POLLIN, until)
+            if not (piece := os.read(self._in.fileno(), select.PIPE_BUF)):
+                break
+            line += piece
+        return line
+
+    def _wait(self, end: IO[bytes], event: int, until: float) -> None:
+        """Wait until an end of the pipes can be used.
+
+        :raises CommandFailed: it cannot until then; the peer is killed.
+        """
+        waiting = select.poll()
+        waiting.register(end, event)
+        if not waiting.poll(max(0.0, until - time.monotonic()) * 1000):
+            self.kill()
+            raise CommandFailed('the peer does not answer')
 
     def ask(self, verb: str, **about: object) -> dict[str, Any]:
         """Return the peer's answer.
 
         :raises errors.Final: the peer refused the request.
-        :raises CommandFailed: the request failed, or there is no peer.
+        :raises CommandFailed: the request failed, there is no peer, or it does not answer in time.
         """
-        self._request(verb, about)
+        until = self._request(verb, about)
         try:
-            answer: dict[str, Any] = json.loads(self._in.readline())
+            answer: dict[str, Any] = json.loads(self._line(until))
         except ValueError:
             raise self._broken() from None
         if 'refused' in answer:
@@ -148,8 +181,7 @@ class PeerSession:
 
         :raises CommandFailed: it has not.
         """
-        with contextlib.suppress(OSError):
-            self._out.close()
+        self._out.close()
         try:
             status = self._process.wait(_SECONDS)
         except subprocess.TimeoutExpired:

@@ -11,14 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from manila_lite.drivers.linux.replication.peer_session import PeerSession
+from manila_lite.drivers.linux.replication.peer_session import SILENCE, PeerSession
 from manila_lite.drivers.linux.replication.stream_commands import Commands
 from manila_lite.host.commands import ENV, CommandFailed
 
 #: Size of a piece in bytes, and of the pipes between the processes.
 _PIECE = 1 << 20
-#: Seconds without data after which a stream is given up.
-_SILENCE = 600.0
 _SECONDS = 60.0
 
 
@@ -66,8 +64,8 @@ def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
     commands = Commands()
     with open(sink, 'wb', buffering=0, closefd=False) as out:
         while True:
-            if not select.select([source], [], [], _SILENCE)[0]:
-                raise CommandFailed(f'no data arrived for {_SILENCE:.0f} s')
+            if not select.select([source], [], [], SILENCE)[0]:
+                raise CommandFailed(f'no data arrived for {SILENCE:.0f} s')
             piece = os.read(source, _PIECE)
             if not piece:
                 _write(out, commands.rest)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import signal
 import sys
 import types
 from pathlib import Path
@@ -17,6 +18,13 @@ for line in sys.stdin:
         sys.exit('no more')
     print(line.partition('"answer": "')[2].partition('"}')[0].replace("'", '"'), flush=True)
 """
+
+
+#: Peers that hang: after the request, in the middle of an answer, and before the request is read.
+_HUNG = tuple(
+    f'import sys, threading; {before}; threading.Event().wait()'
+    for before in ('sys.stdin.readline()', "print('{', end='', flush=True)", 'pass')
+)
 
 
 class CommandTest(testtools.TestCase):
@@ -78,3 +86,16 @@ class SessionTest(testtools.TestCase):
         with self.session() as session:
             session.kill()
             self.assertRaises(CommandFailed, session.ask, 'x')
+
+    def test_peer_that_hangs_is_given_up_and_killed(self):
+        self.useFixture(fixtures.MonkeyPatch(f'{peer_session.__name__}._PATIENCE', {'freeze': 1.0}))
+        for program in _HUNG:
+            with peer_session.PeerSession([sys.executable, '-c', program]) as session:
+                self.assertRaisesRegex(
+                    CommandFailed, 'not answer', session.ask, 'freeze', share='x' * (1 << 20)
+                )
+                self.assertEqual(-signal.SIGKILL, session._process.wait())
+
+    def test_long_requests_and_answers_arrive_whole(self):
+        with self.session() as session:
+            self.assertEqual({'a': 'x' * 300_000}, session.ask('x', answer=f"{{'a': '{'x' * 300_000}'}}"))
