@@ -27,6 +27,8 @@ BEAT, _LOOK = 0.25, 0.1
 _SETTLES = 0.4
 #: Seconds for the last beat to end: the device may hang.
 _LAST_BEAT = 5.0
+#: Seconds for the pool to be mounted: a large log, and a large pool, take long. Its mark goes on beating meanwhile.
+_MOUNTS = 3600.0
 #: Options of the mounts. Records of NFS clients are not synced one by one, so they are written soon.
 _POOL = ('-t', 'btrfs', '-o', 'noatime,commit=5')
 #: The folder of share servers has the guard of file handles, a library that NFS-Ganesha loads. Clients cannot write there.
@@ -94,6 +96,10 @@ class Guard:
             return _NO_MORE_ALLOWED
         return _TOLD if self._told.is_set() else ''
 
+    def _require(self) -> None:
+        if why := self._why_not():
+            raise CommandFailed(why)
+
     def _take(self) -> None:
         """Mark the device and mount it.
 
@@ -107,9 +113,9 @@ class Guard:
             # Had another host written its mark in the same moment, one of both would see it. A beat may come too late for that.
             if not self._ousted.wait(_SETTLES) and not self._is_mine():
                 self._ousted.set()
-            if why := self._why_not():
-                raise CommandFailed(why)
+            self._require()
             self._mount()
+            self._require()  # that may have taken long
             self._files.begin_to_serve()
         except (CommandFailed, OSError):
             let_go(self._task, alone=not self._ousted.is_set())
@@ -126,14 +132,13 @@ class Guard:
             raise CommandFailed(f'{self._device} was marked by another host meanwhile')
         if mounts.is_mounted(self._task.root):
             return
-        if why := self._why_not():  # before the mark, which would have another host let go
-            raise CommandFailed(why)
+        self._require()  # before the mark, which would have another host let go
         if not is_free(self._device):
             raise CommandFailed(f'{self._device} is in use on this host already; unmount it')
 
     def _mount(self) -> None:
         root, servers = self._task.root, self._task.servers
-        mounts.mount(self._task.device, root, *_POOL)
+        mounts.mount(self._task.device, root, *_POOL, seconds=_MOUNTS)
         (root / 'servers').mkdir(mode=0o700, exist_ok=True)
         if not mounts.is_mounted(servers):
             mounts.bind(root / 'servers', servers)

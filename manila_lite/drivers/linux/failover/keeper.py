@@ -24,8 +24,9 @@ from manila_lite.host.waits import until
 
 LOG = log.getLogger(__name__)
 
-#: Seconds for a guard to mount the pool: a large log takes long to replay.
-_MOUNTS = 120.0
+#: Seconds to wait for a guard that mounts the pool: a large log takes long to replay. The guard goes on, and the next try
+#: waits for it again; in between, the share manager can stop (systemd gives it 90 seconds) or pass the pool on.
+_MOUNTS = 30.0
 #: Seconds for a guard to let go before the share manager gives up waiting. The guard goes on.
 _LETS_GO = 60.0
 #: Where a guard finds this package.
@@ -51,11 +52,12 @@ class Keeper:
     @property
     def guarded(self) -> bool:
         """Say whether a guard has the pool for this backend, as it is configured."""
-        return (
-            self._files.serving.exists()
-            and not self._files.fenced.exists()
-            and self._guard.process() is not None
-            and self._guard.start_key == _start_key(self._task(token=self._files.token()))
+        return self._files.serving.exists() and not self._files.fenced.exists() and self._has_guard()
+
+    def _has_guard(self) -> bool:
+        """Say whether a guard runs for this backend, as it is configured. It may still be mounting the pool."""
+        return self._guard.process() is not None and self._guard.start_key == _start_key(
+            self._task(token=self._files.token())
         )
 
     # Lease ------------------------------------------------------------------------------------
@@ -159,7 +161,9 @@ class Keeper:
                 return False
             if self._files.fenced.exists() or not self._files.may_serve():
                 raise CommandFailed(f'this host may not serve the pool on {self._device} now')
-            self._replace_guard()
+            if self._files.serving.exists() or not self._has_guard():
+                self._replace_guard()
+            self._wait_for_mount()
             self._serving = self._files.served_by()
             return True
 
@@ -183,6 +187,8 @@ class Keeper:
         self._files.serving.unlink(missing_ok=True)
         self._task(str(seen), token).write()
         self._start()
+
+    def _wait_for_mount(self) -> None:
         self._wait(
             lambda: self._files.serving.exists() or self._guard.process() is None,
             _MOUNTS,

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host dies, or hangs: its share servers come up on the other host, with the same addresses, rules and locks."""
 
+import contextlib
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
+import fixtures
 import psutil
 
-from manila_lite.drivers.linux.failover import mark
+from manila_lite.drivers.linux.failover import keeper, mark
+from manila_lite.drivers.linux.failover.fence import Fence
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.host import clock, commands, daemon
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import failover_base as base
@@ -177,6 +182,67 @@ class Refusals(base.server_base.MachineTest):
         self.assertTrue(base.base.mounts.is_mounted(pool.root))
         mark.write(device, mark.Mark('other', 'stor1', '/lib/a'))
         self.assertIn('linux_pool_fence', str(self.assertRaises(CommandFailed, pool.open)))
+
+
+#: A program in the place of mount(8), for a pool that takes long to mount.
+_SLOW_MOUNT = """#!/bin/sh
+until [ -e {go} ]; do sleep 0.1; done
+exec {mount} "$@"
+"""
+
+
+class SlowMount(base.server_base.MachineTest):
+    def keeper(self, image):
+        """Return a keeper of a new pool that waits a second for its guard, and may serve."""
+        with image.open('wb') as file:
+            file.truncate(1 << 30)
+        base.base.command('mkfs.btrfs', '--quiet', str(image))
+        device = Path(base.base.command('losetup', '--find', '--show', str(image)).strip())
+        self.addCleanup(base.base.mounts.detach, image)
+        self.useFixture(fixtures.MonkeyPatch(f'{keeper.__name__}._MOUNTS', 1.0))
+        found = keeper.Keeper(device, self.machine.state / 'alpha', '', Fence((), 1))
+        self.addCleanup(found.release)
+        found.take_up(clock.boottime() + 600)
+        return found
+
+    def slow_down(self):
+        """Have mounts of guards wait for a file; return it."""
+        folder, go = self.machine.state / 'bin', self.machine.state / 'go'
+        folder.mkdir()
+        (folder / 'mount').write_text(_SLOW_MOUNT.format(go=go, mount=shutil.which('mount')))
+        (folder / 'mount').chmod(0o755)
+        path = f'{folder}:{commands.ENV["PATH"]}'
+        self.useFixture(fixtures.MonkeyPatch(f'{daemon.__name__}.ENV', {**commands.ENV, 'PATH': path}))
+        return go
+
+    def test_guard_that_mounts_a_pool_for_long_is_waited_for_by_later_tries(self):
+        pool, go = self.keeper(self.machine.state / 'pool.img'), self.slow_down()
+        self.assertIn('not mounted yet', str(self.assertRaises(CommandFailed, pool.acquire)))
+        first = pool._guard.process()
+        self.assertIn('not mounted yet', str(self.assertRaises(CommandFailed, pool.acquire)))
+        self.assertEqual(first, pool._guard.process())
+        go.touch()
+        self.assertTrue(self.until_acquired(pool))
+        self.assertEqual((first, True), (pool._guard.process(), pool.guarded))
+
+    def test_guard_that_is_told_to_let_go_while_it_mounts_serves_nothing(self):
+        pool, go = self.keeper(self.machine.state / 'pool.img'), self.slow_down()
+        self.assertRaises(CommandFailed, pool.acquire)
+        pool._guard.process().terminate()
+        go.touch()
+        waiting.until(lambda: pool._guard.process() is None, 'the guard has ended')
+        self.assertEqual('', pool.presence())
+        self.assertFalse(base.base.mounts.is_mounted(self.machine.state / 'alpha' / 'pool'))
+        self.assertNotIn('is mounted at', pool._files.log.read_text())
+
+    def until_acquired(self, pool):
+        """Try until the pool is there."""
+
+        def acquired():
+            with contextlib.suppress(CommandFailed):
+                return pool.acquire()
+
+        return waiting.until(acquired, 'the pool is mounted')
 
 
 class FenceCommand(base.FailoverTest):

@@ -10,6 +10,7 @@ import testtools
 
 from manila_lite.drivers.linux.failover import guard, mark
 from manila_lite.drivers.linux.failover.task import FailoverTask
+from manila_lite.host import commands
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests import waiting
 
@@ -67,6 +68,15 @@ class GuardTest(testtools.TestCase):
         found = mark.read(self.device)
         self.assertEqual(('mine.boot', True), (found.token, found.free))
         self.assertEqual('', self.task.files.served_by())
+
+    def test_pool_has_an_hour_to_be_mounted(self):
+        """Have the mount say how long it may take: none takes that long here."""
+
+        def mount(device, path, *options, seconds=commands.SECONDS):
+            raise CommandFailed(f'it may take {seconds:g} s')
+
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.host.mounts.mount', mount))
+        self.assertIn('may take 3600 s', self._refusal())
 
     def test_remains_are_removed_when_the_device_cannot_be_read(self):
         task = self._task('/nowhere')
