@@ -27,7 +27,7 @@ _TRY, _COUNT_ON = 1 / 4, 0.8
 _AFTER = 0.1
 #: Seconds until the next try after a guarded backend stopped serving, or could not begin.
 _STOPPED = 1.0
-_PASSED_ON = '%s: this machine is drained; another one serves from now on'
+_PASSED_ON = '%s: another machine serves from now on'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,8 @@ class BackendLease:
     A ``guarded`` backend is told of each renewal before this process relies on it. At a stop its lease is not given up, but
     prolonged: until it runs out a process that is started again on this host goes on without a break. It is passed on when
     this machine is drained and another one is ready: the event of ``wait`` is set then, ``passes`` says so, and ``pass_on``
-    ends it.
+    ends it. It is given up when the backend cannot be taken up here and another machine could: that is a problem of this
+    machine as long as a lease lasts.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class BackendLease:
         self._end: threading.Event | None = None  # of the lease, as far as this process has it
         self._waits_for: str | None = None
         self._finishing = self._passing = False
+        self._failure, self._failed_until = '', 0.0  # of the last time that the backend was to be taken up
         self._standby = Standby(services, host, self._owner, self._lease) if guarded else None
         self._stage = backend_machines.TAKES_OVER  # of this machine, once it has the lease
         self._trying = environment.lock()
@@ -265,8 +267,11 @@ class BackendLease:
             if self._end is not None:
                 return guarded.keep(until)
             guarded.take_up(until)
-        except Exception:
+        except Exception as bad:
             LOG.exception('%s: the backend cannot be served by this process now', self._key[0])
+            if self._end is None:
+                self._failure = str(bad) or type(bad).__name__
+                self._failed_until = self._environment.boottime() + self._lease
             return False
         return True
 
@@ -275,10 +280,18 @@ class BackendLease:
         problem = self._obstacle()
         with self._services.db.writer() as conn:
             if backend_leases.renew(conn, *self._key, self._owner, self._lease):
-                found = self._standby and self._standby.report(conn, self._stage, asked)
-                passes = self._standby and found and not self._passing and self._standby.must_pass_on(found)
+                found = self._standby and self._standby.report(conn, self._stage, asked, problem)
+                passes = (
+                    self._standby
+                    and found
+                    and not self._passing
+                    and (
+                        self._standby.must_pass_on(found)
+                        or (problem and not self._standby.may_take(found))  # taken, and not served
+                    )
+                )
                 if passes and self._standby:
-                    self._standby.report(conn, backend_machines.LETS_GO, asked)
+                    self._standby.report(conn, backend_machines.LETS_GO, asked, problem)
                 return _Turn(not passes or self._end is not None, give=self._owner if passes else None)
             found = self._standby and self._standby.report(conn, backend_machines.WAITS, asked, problem)
             other, left = backend_leases.get_holder(conn, *self._key)
@@ -299,13 +312,14 @@ class BackendLease:
             return _Turn(taken, other)
 
     def _obstacle(self) -> str:
-        """Return the reason why this host, if it waits, could not serve a guarded backend."""
+        """Return the reason why this host, unless it serves, could not serve a guarded backend."""
         if self._end is not None:
             return ''
         if not self.may_take():
             return 'The clock of the host is wrong.'
         try:
-            return self._guarded.obstacle() if self._guarded else ''
+            obstacle = self._guarded.obstacle() if self._guarded else ''
+            return obstacle or (self._failure if self._environment.boottime() < self._failed_until else '')
         except Exception as bad:  # whatever it is, it must not keep this host from taking over
             LOG.exception('%s: it is not known whether this host could serve it', self._key[0])
             return str(bad)

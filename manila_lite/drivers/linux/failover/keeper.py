@@ -115,8 +115,9 @@ class Keeper:
         :raises CommandFailed: something uses the pool; the guard goes on to remove it.
         """
         with self._lock:
-            self._files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._files.fenced.write_text('another host is to serve')
+            with contextlib.suppress(OSError):  # a full disk of the host must not keep the pool here
+                self._files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._files.fenced.write_text('another host is to serve')
             self._let_go()
 
     def obstacle(self) -> str:

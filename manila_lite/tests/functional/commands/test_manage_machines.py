@@ -140,8 +140,11 @@ class Backend:
 
     def __init__(self):
         self.serves = threading.Event()
+        self.is_full = False
 
     def take_up(self, until):
+        if self.is_full:
+            raise OSError('No space left')
         self.serves.set()
 
     def keep(self, until):
@@ -222,6 +225,26 @@ class Tenures(test_leases.LeaseTestCase):
         self.mark('one', drained=False)
         self.mark('two', drained=True)
         self.pass_on('two')
+        waiting.until(self.leases['one'].held, 'the first one has it again')
+
+    def test_lease_goes_to_another_machine_if_the_backend_cannot_be_taken_up(self):
+        """Have the disk of the machine be full: the backend is lost there, and not taken up again."""
+        self.leases['one'].ready()
+        self.backends['one'].is_full = True
+        self.backends['one'].let_go()
+        waiting.until(self.leases['two'].held, 'the other one has the lease')
+        self.assertEqual((False, 'No space left'), (self.leases['one'].held(), self.problem('one')))
+        self.leases['two'].stop()
+        self.do(backend_leases.release, self.do(backend_leases.get_holder)[0])
+        self.backends['one'].is_full = False
+        waiting.until(self.leases['one'].held, 'the first one has it again')
+
+    def test_backend_that_no_machine_can_take_up_is_tried_again_by_each(self):
+        for backend in self.backends.values():
+            backend.is_full = True
+        self.backends['one'].let_go()
+        waiting.until(lambda: self.problem('one') and self.problem('two'), 'both have tried')
+        self.backends['one'].is_full = False
         waiting.until(self.leases['one'].held, 'the first one has it again')
 
     def test_one_goes_on_when_the_other_one_is_not_ready_any_more(self):

@@ -191,7 +191,7 @@ exec {mount} "$@"
 """
 
 
-class SlowMount(base.server_base.MachineTest):
+class Keepers(base.server_base.MachineTest):
     def keeper(self, image):
         """Return a keeper of a new pool that waits a second for its guard, and may serve."""
         with image.open('wb') as file:
@@ -234,6 +234,21 @@ class SlowMount(base.server_base.MachineTest):
         self.assertEqual('', pool.presence())
         self.assertFalse(base.base.mounts.is_mounted(self.machine.state / 'alpha' / 'pool'))
         self.assertNotIn('is mounted at', pool._files.log.read_text())
+
+    def test_pool_is_let_go_of_with_a_full_disk(self):
+        folder = self.machine.state / 'alpha' / 'guard'
+        folder.mkdir(parents=True)
+        base.base.command('mount', '-t', 'tmpfs', '-o', 'size=1m', 'full', str(folder))
+        self.addCleanup(base.base.mounts.unmount, folder)
+        pool = self.keeper(self.machine.state / 'pool.img')
+        self.assertTrue(self.until_acquired(pool))
+        with contextlib.suppress(OSError), (folder / 'filler').open('wb', buffering=0) as filler:
+            while True:
+                filler.write(bytes(1 << 10))
+        self.assertRaises(OSError, pool.keep, clock.boottime() + 600)
+        pool.leave()
+        self.assertIsNone(pool._guard.process())
+        self.assertFalse(base.base.mounts.is_mounted(self.machine.state / 'alpha' / 'pool'))
 
     def until_acquired(self, pool):
         """Try until the pool is there."""
