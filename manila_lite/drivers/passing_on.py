@@ -2,24 +2,36 @@
 """Drivers whose calls are done by parts: a table says which part does each."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 from typing import Any, TypeVar
 
 D = TypeVar('D', bound=type)
 
 
-def passes_on(calls: Mapping[str, str]) -> Callable[[D], D]:
-    """Have a driver class pass these calls on, each to a method of its ``parts``, such as ``shares.create``."""
+def passes_on(calls: Mapping[str, str], *, then: str = '', after: Collection[str] = ()) -> Callable[[D], D]:
+    """Have a driver class pass these calls on, each to a method of its ``parts``, such as ``shares.create``.
+
+    ``then``: another method, called at the end of each of the calls ``after`` which it is to be called.
+    """
 
     def complete(driver: D) -> D:
         for call, method in calls.items():
-            setattr(driver, call, _passed_on(attrgetter(f'parts.{method}')))
+            methods = (method, then) if call in after else (method,)
+            setattr(driver, call, _passed_on(*(attrgetter(f'parts.{one}') for one in methods)))
         abc.update_abstractmethods(driver)
         return driver
 
     return complete
 
 
-def _passed_on(method_of: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
-    return lambda driver, *given, **named: method_of(driver)(*given, **named)
+def _passed_on(
+    method_of: Callable[[Any], Callable[..., Any]], *ends_of: Callable[[Any], Callable[[], None]]
+) -> Callable[..., Any]:
+    def call(driver: Any, *given: Any, **named: Any) -> Any:
+        answer = method_of(driver)(*given, **named)
+        for end_of in ends_of:
+            end_of(driver)()
+        return answer
+
+    return call

@@ -37,6 +37,24 @@ from manila_lite.drivers.linux.replication.share_replicas import TYPES
 from manila_lite.drivers.linux.replication.share_server_migration import ServerMigrations
 from manila_lite.drivers.passing_on import passes_on
 
+#: Calls whose outcome a loss of power must not undo once they have ended: clients may have written to the new share, and what
+#: was deleted or replaced must not come back.
+_LASTING = frozenset(
+    {
+        'create_share',
+        'create_share_from_snapshot',
+        'revert_to_snapshot',
+        'delete_share',
+        'manage_share',
+        'unmanage_share',
+        'create_group_snapshot',
+        'delete_snapshot',
+        'manage_snapshot',
+        'unmanage_snapshot',
+        'delete_replica',
+    }
+)
+
 
 @passes_on(
     {
@@ -76,7 +94,9 @@ from manila_lite.drivers.passing_on import passes_on
         'update_replica': 'replicas.update',
         'promote_replica': 'replicas.promote',
         'delete_replica': 'replicas.delete',
-    }
+    },
+    then='pool.commit',
+    after=_LASTING,
 )
 class LinuxDriver(
     Resizes,

@@ -132,6 +132,48 @@ class LinuxBinding(base.Binding):
         self.restart()
 
 
+class LinuxPowerTest(LinuxBinding):
+    def is_there(self, resource):
+        folder = 'shares' if isinstance(resource, values.Share) else 'snapshots'
+        return (self.driver.parts.pool.root / folder / resource.id).exists()
+
+    def lose_the_power(self):
+        """Have on the disk what was there at this moment, and nothing else of the caches."""
+        image, then = self.root / 'pool.img', self.root / 'then.img'
+        self._run('cp', '--sparse=always', str(image), str(then))
+        tear_down(self.driver)
+        then.replace(image)
+        self.restart()
+
+    def test_loss_of_power_undoes_no_call_that_has_ended(self):
+        doomed, share, new, clone = (self.a_share() for _ in range(4))
+        for one in (doomed, share):
+            self.driver.create_share(one)
+        self.write(share, 'old')
+        first, group = self.a_snapshot(share), self.a_snapshot(share)
+        self.driver.create_snapshot(first)
+        self.write(share, 'new')
+        btrfs.sync(self.driver.parts.pool.root)
+        undone = []
+        for call, argument, has_worked in (
+            ('create_share', (new,), lambda: self.is_there(new)),
+            ('create_share_from_snapshot', (clone, first), lambda: self.read(clone) == 'old'),
+            ('revert_to_snapshot', (first,), lambda: self.read(share) == 'old'),
+            ('create_group_snapshot', ([group],), lambda: self.is_there(group)),
+            ('delete_snapshot', (first,), lambda: not self.is_there(first)),
+            (
+                'delete_share',
+                (doomed,),
+                lambda: not list((self.driver.parts.pool.root / 'shares').glob(f'*{doomed.id}*')),
+            ),
+        ):
+            getattr(self.driver, call)(*argument)
+            self.lose_the_power()
+            if not has_worked():
+                undone.append(call)
+        self.assertEqual([], undone)
+
+
 class LinuxCifsBinding(LinuxBinding):
     """The same storage, with Samba."""
 

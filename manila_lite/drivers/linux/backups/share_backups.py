@@ -11,6 +11,7 @@ from pathlib import Path
 from manila_lite import values
 from manila_lite.drivers.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.linux.backups import private_copies
+from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.storage import Storage
@@ -48,6 +49,7 @@ class ShareBackups(BackupJobs):
             if path.exists():
                 private_copies.vet(self._pool, backup.id, share.size)
             self._shares.replace(share, path)
+            btrfs.sync(self._pool.root)  # also the files that the copy has just written
 
     def release(self, backup_id: str) -> None:
         if isinstance(self._pool, BtrfsPool):

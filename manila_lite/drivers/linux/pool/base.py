@@ -79,6 +79,9 @@ class Pool(abc.ABC):
             self.purge(share_id)
             self.share(share_id).rename(self._gone(share_id))
 
+    def commit(self) -> None:
+        """Have on disk what was created, renamed and deleted, where the pool can do that without its files."""
+
     @abc.abstractmethod
     def purge(self, share_id: str) -> None:
         """Free the space of a discarded share."""

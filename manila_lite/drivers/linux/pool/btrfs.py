@@ -72,6 +72,15 @@ def sync(path: Path) -> None:
     _library.call('btrfs_util_sync', path)
 
 
+def commit(path: Path) -> None:
+    """Write to disk what was created, renamed and deleted, but not the data that clients have just written: takes
+    milliseconds also while they write.
+    """
+    transaction = ctypes.c_uint64()
+    _library.call('btrfs_util_start_sync', path, ctypes.byref(transaction))
+    _library.call('btrfs_util_wait_sync', path, transaction)
+
+
 def subvolume_id(path: Path) -> int:
     """Return the id under which the kernel counts the subvolume's usage."""
     result = ctypes.c_uint64()

@@ -197,6 +197,9 @@ class BtrfsPool(base.Pool):
         btrfs.delete(self._old(share_id))
         btrfs.delete(self._gone(share_id))
 
+    def commit(self) -> None:
+        btrfs.commit(self.root)
+
     def resize(self, share_id: str, size: int) -> None:
         btrfs.limit(self.root, self.share(share_id), size * base.GIB)
 
