@@ -21,7 +21,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import ensure as ensure_queries
 from manila_lite.db.queries import services
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import ensure_results, share_server_updates, share_servers
+from manila_lite.manager.plans import ensure_results, share_server_updates, share_server_upkeep
 from manila_lite.manager.plans.ensure_results import Answer, Batch
 from manila_lite.operation_data.ensure import START, EnsureShares, Reread
 from manila_lite.rpc import notifications
@@ -118,7 +118,7 @@ class Run:
     def restore_servers(self) -> None:
         """Bring share servers up again; in later passes only those that do not run. Set those to active that should heal."""
         data = self.data
-        data.servers = share_servers.restore(
+        data.servers = share_server_upkeep.restore(
             self.manager, self._mended, only=data.servers or data.server_ids, ctx=self.work.ctx
         )
         self.manager.servers_run()

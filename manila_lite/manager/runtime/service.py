@@ -40,6 +40,7 @@ from manila_lite.manager.plans import (
     share_replica_promotion,
     share_replicas,
     share_server_migration,
+    share_server_upkeep,
     share_servers,
     shares,
     snapshot_access,
@@ -174,8 +175,8 @@ class ShareManager:
         self.worker.every(conf.capability_interval, self._report)
         self.worker.every(_COPIES_EVERY, self._clean_moves)
         for seconds, work in (
-            (_CLEAN_EVERY, share_servers.remove_unused),
-            (_LEFTOVERS_EVERY, share_servers.free_leftovers),
+            (_CLEAN_EVERY, share_server_upkeep.remove_unused),
+            (_LEFTOVERS_EVERY, share_server_upkeep.free_leftovers),
             (conf.periodic_deferred_delete_interval, deferred_deletion.try_again),
             (self.section.replica_state_update_interval, share_replicas.update_all),
             (_COPIES_EVERY, share_backups.clean),

@@ -7,7 +7,7 @@ from manila_lite import errors
 from manila_lite.cmd import settings
 from manila_lite.db import models
 from manila_lite.db.queries import allocations
-from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans import share_server_upkeep
 from manila_lite.manager.runtime import service
 from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base, served
@@ -127,7 +127,7 @@ class AdminNetwork(served.ServedTest):
         manager = self.service.managers['alpha']
         lose_exports(manager.driver)
         self.assertFalse(self.record(server.id).running)
-        self.assertEqual({}, share_servers.restore(manager))
+        self.assertEqual({}, share_server_upkeep.restore(manager))
         self.assertEqual((True, before), (self.record(server.id).running, self.record(server.id).addresses))
 
     def test_server_creation_fails_when_admin_addresses_run_out(self):

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from manila_lite.db import models
 from manila_lite.db.queries import allocations
 from manila_lite.drivers.dummy.store import ServerRecord
-from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans import share_server_upkeep
 from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base, served
 
@@ -140,7 +140,7 @@ class Managed(AdministeredTest):
         server = self.managed(self.there('nas-3', '10.10.0.30', '172.16.0.203'))
         manager = self.service.managers['alpha']
         lose_exports(manager.driver)
-        self.assertEqual({}, share_servers.restore(manager))
+        self.assertEqual({}, share_server_upkeep.restore(manager))
         self.assertEqual(
             (True, ['172.16.0.203']), (self.record(server).running, self.record(server).addresses[''])
         )

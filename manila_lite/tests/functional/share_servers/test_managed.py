@@ -4,7 +4,7 @@
 from manila_lite.db import models
 from manila_lite.db.queries import allocations, unused_share_servers
 from manila_lite.drivers.dummy.store import ServerRecord
-from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans import share_server_upkeep
 from manila_lite.tests.dummy_reboot import lose_exports
 from manila_lite.tests.functional import base, served
 
@@ -121,7 +121,7 @@ class ManagedServers(served.ServedTest):
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         with self.service.services.db.reader() as conn:
             self.assertEqual([], unused_share_servers.list_unused(conn, 'test@alpha', -60))
-        share_servers.remove_unused(self.service.managers['alpha'])
+        share_server_upkeep.remove_unused(self.service.managers['alpha'])
         self.assertEqual(
             'active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status']
         )
@@ -131,7 +131,7 @@ class ManagedServers(served.ServedTest):
         self.there()
         server = self.managed()
         lose_exports(self.service.managers['alpha'].driver)
-        self.assertEqual({}, share_servers.restore(self.service.managers['alpha']))
+        self.assertEqual({}, share_server_upkeep.restore(self.service.managers['alpha']))
         record = self.store.servers.get(server['id'])
         self.assertEqual((True, True, 'nas1'), (record.running, record.ours, record.name))
 

@@ -5,7 +5,7 @@ import datetime
 
 from manila_lite import states
 from manila_lite.db import models
-from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans import share_server_upkeep
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import refused, served
 
@@ -44,29 +44,29 @@ class Looks(refused.Refusing):
         early, late = self.idents
         self.unused_for(early, _INTERVAL * 0.995)
         self.unused_for(late, _INTERVAL * 1.005)
-        share_servers.remove_unused(self.manager)
+        share_server_upkeep.remove_unused(self.manager)
         self.assertEqual(['active', 'deleting'], self.statuses())
 
     def test_only_active_servers_and_servers_in_error_are_deleted(self):
         one, other = self.idents
         for status in sorted(states.SHARE_SERVER.statuses - {'active', 'error'}):
             self.unused_for(one, 2 * _INTERVAL, status=status)
-            share_servers.remove_unused(self.manager)
+            share_server_upkeep.remove_unused(self.manager)
             self.assertEqual([status, 'active'], self.statuses())
         self.unused_for(one, 2 * _INTERVAL, status='error')
         self.unused_for(other, 2 * _INTERVAL)
-        share_servers.remove_unused(self.manager)
+        share_server_upkeep.remove_unused(self.manager)
         self.assertEqual(['deleting', 'deleting'], self.statuses())
 
     def test_servers_are_kept_when_the_cleanup_is_off(self):
         self.option('automatic_share_server_cleanup', False)
         self.unused_for(self.idents[0], 2 * _INTERVAL)
-        share_servers.remove_unused(self.manager)
+        share_server_upkeep.remove_unused(self.manager)
         self.assertEqual(['active', 'active'], self.statuses())
 
     def test_servers_are_kept_by_a_process_without_the_backend_lease(self):
         self.unused_for(self.idents[0], 2 * _INTERVAL)
-        self.manager._work_if_may(share_servers.remove_unused)
+        self.manager._work_if_may(share_server_upkeep.remove_unused)
         self.assertEqual(['active', 'active'], self.statuses())
 
     def test_server_that_gets_a_share_during_the_cleanup_is_kept(self):
@@ -77,7 +77,7 @@ class Looks(refused.Refusing):
             '^UPDATE share_networks',
             table.update().where(table.c.share_id == share).values(share_server_id=used),
         ):
-            share_servers.remove_unused(self.manager)
+            share_server_upkeep.remove_unused(self.manager)
         self.assertEqual(['active', 'deleting'], self.statuses())
 
 
@@ -90,5 +90,5 @@ class Timer(served.ServedTest):
         self.user.ok('DELETE', f'/shares/{share["id"]}')
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
-        self.service.managers['alpha']._work_if_may(share_servers.remove_unused)
+        self.service.managers['alpha']._work_if_may(share_server_upkeep.remove_unused)
         self.assertNotIn('active', [server.status for server in self.servers(network)])
