@@ -147,3 +147,9 @@ def add_clocks() -> None:
             nullable=True,
         ),
     )
+
+
+def index_pages_of_operations() -> None:
+    """Add the indexes for pages of operations, of a project and of all. For revisions after the first one."""
+    op.create_index('ix_operations_project_id_created_at', 'operations', ['project_id', 'created_at'])
+    op.create_index('ix_operations_created_at', 'operations', ['created_at'])
