@@ -5,8 +5,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import engine
 from manila_lite.db.queries import share_network_subnets, share_server_queries, share_servers
-from manila_lite.manager.plans import allocated_addresses
-from manila_lite.manager.plans import share_servers as share_server_plans
+from manila_lite.manager.plans import allocated_addresses, share_server_upkeep
 from manila_lite.manager.runtime import service as share_manager
 from manila_lite.network.standalone import Standalone
 from manila_lite.tests.functional import base, served
@@ -132,5 +131,5 @@ class Elsewhere(served.ServedTest):
     def test_process_without_the_backend_lease_frees_nothing(self):
         asked = []
         self.patch(Standalone, 'owners', lambda plugin: asked.append(plugin) or set())
-        self.service.managers['alpha']._work_if_may(share_server_plans.free_leftovers)
+        self.service.managers['alpha']._work_if_may(share_server_upkeep.free_leftovers)
         self.assertEqual([], asked)

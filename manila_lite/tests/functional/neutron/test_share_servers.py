@@ -8,7 +8,7 @@ from oslo_utils import uuidutils
 from manila_lite.conf.network import register_instead
 from manila_lite.db import models
 from manila_lite.db.queries import share_network_subnets, share_servers
-from manila_lite.manager.plans import share_servers as share_server_plans
+from manila_lite.manager.plans import share_server_upkeep
 from manila_lite.network.neutron_ports import OWNER
 from manila_lite.tests.functional import base, neutron_base
 
@@ -307,7 +307,7 @@ class Ports(ServerTest):
     def test_leftover_port_of_a_deleted_server_is_deleted(self):
         """Delete the leftover port of a server that was ours, and no other."""
         stranger = self.leftover(net := self.net())
-        share_server_plans.free_leftovers(self.service.managers['alpha'])
+        share_server_upkeep.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
 
     def test_leftover_port_in_the_network_of_administrators_is_deleted(self):
@@ -317,7 +317,7 @@ class Ports(ServerTest):
         register_instead(self.service.conf, 'administrators')
         for group, plugin in (('administrators', 'neutron'), ('network', 'standalone')):
             self.set_option('plugin', plugin, group)
-        share_server_plans.free_leftovers(self.service.managers['alpha'])
+        share_server_upkeep.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
 
     # Servers that others look after
@@ -331,7 +331,7 @@ class Ports(ServerTest):
         self.became(share, 'gone')
         self.admin.ok('POST', f'/share-servers/{server.id}/action', {'unmanage': None})
         base.eventually(lambda: not self.servers(network), 'the server stays')
-        share_server_plans.free_leftovers(self.service.managers['alpha'])
+        share_server_upkeep.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([(port.id, '')], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
         again = self.admin.ok(
             'POST',

@@ -56,12 +56,14 @@ class Replicating(base.ServiceTest):
         return (caller or self.admin).share(size=2, share_type=kind, availability_zone='zone-a', **more)
 
     def replicate(self, share, zone='zone-b', caller=None, **more):
-        """Make a replica, and wait until it is in sync; return it."""
+        """Make a replica, and wait until it is in sync and nothing updates it any more; return it."""
         made = (caller or self.admin).ok(
             'POST',
             '/share-replicas',
             {'share_replica': {'share_id': share['id'], 'availability_zone': zone, **more}},
         )['share_replica']
+        self.is_in_sync(made)
+        self.service.settled(made['id'])
         return self.is_in_sync(made)
 
     def is_in_sync(self, replica):

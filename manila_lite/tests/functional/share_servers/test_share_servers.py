@@ -6,7 +6,7 @@ import types
 
 from manila_lite.db import models
 from manila_lite.db.queries import allocations, operations, share_servers
-from manila_lite.manager.plans import share_servers as share_server_plans
+from manila_lite.manager.plans import share_server_upkeep
 from manila_lite.tests.functional import base
 
 _NETWORKS = """
@@ -64,7 +64,7 @@ class Servers(base.ServiceTest):
         self.assertIn('10.1.0.', exports[0]['path'])
         self.remove(*shares)
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
-        share_server_plans.remove_unused(self.service.managers['alpha'])
+        share_server_upkeep.remove_unused(self.service.managers['alpha'])
         base.eventually(lambda: not self.servers(), 'a server stays')
         self.nothing_is_left_of(found)
 
