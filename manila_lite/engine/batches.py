@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that begin together: they are passed on, or read what they need, with the same SQL statements."""
+"""Operations that begin together, and share the SQL statements that pass them on, or read their rows."""
 
 import contextlib
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ LOG = log.getLogger(__name__)
 
 
 class Batches:
-    """Batches of the claimed operations of an executor. What fails together is run one by one."""
+    """Batches of the claimed operations of an executor. If a batch fails, its operations run one by one."""
 
     def __init__(self, executor: Executor):
         self._executor = executor
@@ -76,7 +76,7 @@ class Batches:
         return [work.op for work in works if not work.passed]
 
     def prepare(self, ops: Sequence[Any]) -> dict[str, Any]:
-        """Read what the operations need together, if their plans can. Return what each gets as ``Work.loaded``, by id."""
+        """Read the rows for all operations whose plans can share that. Return the value of ``Work.loaded`` of each, by id."""
         groups: dict[str, list[Work[Any]]] = {}
         for op in ops:
             if self._is_fresh(op) and self._executor.plans[op.kind].prepare:

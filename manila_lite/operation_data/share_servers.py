@@ -23,7 +23,7 @@ _OF_NETWORK = (
 
 @dataclasses.dataclass(kw_only=True)
 class CreateServer(OperationData):
-    """``share_server.create``, for the share or share group of that id. ``details``: what its driver keeps about it.
+    """``share_server.create``, for the share or share group of that id. ``details``: the driver's notes about it.
 
     ``in_use``: the backend may use the server's addresses.
     """

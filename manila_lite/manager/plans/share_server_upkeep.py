@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the share manager does for the backend's share servers by itself: after a restart, and from time to time."""
+"""Upkeep of the backend's share servers: restoration after a restart, and periodic deletion of unused ones and leftovers."""
 
 import concurrent.futures
 from collections.abc import Collection

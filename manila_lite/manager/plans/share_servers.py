@@ -251,7 +251,7 @@ def teardown(work: Work[Any]) -> None:
 
 
 def take_down(work: Work[CreateServer]) -> None:
-    """Remove what was made of the server at the backend."""
+    """Remove the server, or its half-made parts, at the backend."""
     teardown(work)
     work.data.in_use = False
 

@@ -138,7 +138,7 @@ class LinuxPowerTest(LinuxBinding):
         return (self.driver.parts.pool.root / folder / resource.id).exists()
 
     def lose_the_power(self):
-        """Have on the disk what was there at this moment, and nothing else of the caches."""
+        """Restart with the disk as it is at this moment, without the contents of the caches."""
         image, then = self.root / 'pool.img', self.root / 'then.img'
         self._run('cp', '--sparse=always', str(image), str(then))
         tear_down(self.driver)

@@ -113,8 +113,8 @@ class Objects:
         return [name for name in names if found is None or found[name] is None]
 
     def keep_up(self) -> None:
-        """Remove what clients wrote after the deletion, when their tickets have ended. Count once a day. The service reports
-        meanwhile, so this waits for no deletion: the next report comes soon.
+        """Remove objects of deleted shares when all tickets of their clients have ended. Count once a day. The report of the
+        service waits for this, so it skips the removal while a deletion holds the lock: the next report comes soon.
         """
         try:
             over = {name: until for name, until in self._later.all().items() if is_over(until)}

@@ -80,7 +80,7 @@ class Pool(abc.ABC):
             self.share(share_id).rename(self._gone(share_id))
 
     def commit(self) -> None:
-        """Have on disk what was created, renamed and deleted, where the pool can do that without its files."""
+        """Write creations, renames and deletions of directories to disk, if the pool can do that without the data of files."""
 
     @abc.abstractmethod
     def purge(self, share_id: str) -> None:

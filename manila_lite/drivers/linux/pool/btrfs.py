@@ -73,8 +73,8 @@ def sync(path: Path) -> None:
 
 
 def commit(path: Path) -> None:
-    """Write to disk what was created, renamed and deleted, but not the data that clients have just written: takes
-    milliseconds also while they write.
+    """Write creations, renames and deletions to disk, without the unwritten data of clients: takes milliseconds also while
+    they write.
     """
     transaction = ctypes.c_uint64()
     _library.call('btrfs_util_start_sync', path, ctypes.byref(transaction))

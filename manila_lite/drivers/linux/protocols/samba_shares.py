@@ -177,7 +177,7 @@ class SmbShares:
             self._mirror.push(name, None)
 
     def _apply(self, called: str, *, everybody: bool) -> None:
-        """Put the present configuration in force, also what an earlier call wrote and did not bring to an end."""
+        """Put the present configuration in force, with the closings that an interrupted call left undone."""
         before = self._in_force()
         if self.write() and before is not None:
             return

@@ -3,7 +3,6 @@
 
 import contextlib
 import shutil
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from manila_lite.drivers.linux.servers.fabric import Fabric
 from manila_lite.drivers.linux.servers.namespace import Namespace
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.ids import SAFE_ID
+from manila_lite.host.locks import Locks
 
 LOG = log.getLogger(__name__)
 #: Seconds after the start in which all servers are ensured, and until a step tries again at one that is not yet.
@@ -47,8 +47,7 @@ class ShareServers:
         self._change = change
         self._fabric = Fabric(conf.linux_fabric_netns)
         self._running: dict[str, ProtocolServers] = {}
-        self._locks: dict[str, threading.Lock] = {}
-        self._guard = threading.Lock()
+        self._locks = Locks()
         self._ensured_by = 0.0  # until then a server that does not run may just not be ensured yet
 
     # Present state ----------------------------------------------------------------------------
@@ -98,10 +97,8 @@ class ShareServers:
             raise errors.Final(f'{server_id!r} is not an id of a share server.')
         return self._state_dir / server_id
 
-    def _lock(self, server_id: str) -> threading.Lock:
-        name = self.folder(server_id).name
-        with self._guard:
-            return self._locks.setdefault(name, threading.Lock())
+    def _lock(self, server_id: str) -> contextlib.AbstractContextManager[None]:
+        return self._locks.of(self.folder(server_id).name)
 
     def _namespace(self, server_id: str) -> Namespace:
         return Namespace(server_id, self._fabric)
