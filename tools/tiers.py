@@ -38,8 +38,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TESTS = ROOT / 'manila_lite' / 'tests'
 PREFIX = 'manila_lite.tests.'
 SERVERS = ('postgresql', 'mariadb')
-#: What the processes of the last tests did and said, and letters of it that are shown if one died.
-_PROGRESS, _TAIL = ROOT / '.stestr' / 'progress', 10_000
+#: What the processes of the last tests did and said; letters of it that are shown if one died; and of a failure at the end.
+_PROGRESS, _TAIL, _REASON = ROOT / '.stestr' / 'progress', 10_000, 1_200
 #: Modes of the published tests of which the default tier has a portion: one of so many classes.
 MODES = ('dhss', 'nodhss')
 _PUBLISHED = 32
@@ -128,7 +128,8 @@ class Run:
         self.until = until
         self.counts: collections.Counter[str] = collections.Counter()
         self._skips: collections.Counter[str] = collections.Counter()
-        self.failed: list[str] = []
+        #: What failed, and the end of what it said.
+        self.failed: dict[str, str] = {}
         self._late: set[str] = set()
 
     def tests(self, names: Sequence[str], server: str = '', done: pathlib.Path | None = None) -> None:
@@ -173,21 +174,19 @@ class Run:
             found = results() if _stream_number() != before else []
             for file in {*progress.glob('*.begun')} - known:
                 print(file.with_suffix('.said').read_text()[-_TAIL:])
-                self.failed.append(f'a process of the tests ended before its last test: {file.stem}{where}')
+                self.failed[f'a process of the tests ended before its last test: {file.stem}{where}'] = ''
         self._take(found, where, status)
 
     def _take(self, found: list[dict], where: str, status: int) -> None:
-        bad = sorted(
-            {
-                f'{test["id"]}{where}'
-                for test in found
-                if test['status'] in {'fail', 'uxsuccess', 'inprogress'}
-            }
-        )
+        bad = {
+            f'{test["id"]}{where}': reason(test)
+            for test in found
+            if test['status'] in {'fail', 'uxsuccess', 'inprogress'}
+        }
         # stestr takes a run of skips alone as failed.
         if not bad and (not found or (status and any(test['status'] != 'skip' for test in found))):
-            bad = [f'the run itself{where}: {len(found)} tests, exit status {status}']
-        self.failed += bad
+            bad = {f'the run itself{where}: {len(found)} tests, exit status {status}': ''}
+        self.failed |= bad
         for test in found:
             if test['status'] == 'skip':
                 why = (
@@ -216,7 +215,7 @@ class Run:
                 self._skips[limits.NOT_REACHED] += 1
                 return False
         if status:
-            self.failed.append(line)
+            self.failed[line] = ''
         else:
             self.counts['passed'] += 1
         return not status
@@ -227,7 +226,10 @@ class Run:
             print(f'skipped {number}: {why}')
         if self._late:
             print('not reached in time:', *sorted(self._late), sep='\n    ')
-        for name in self.failed or ([] if self.counts or self._skips else ['no test ran']):
+        for name, said in sorted(self.failed.items()):
+            if said:
+                print(f'{name} failed:\n{said}')
+        for name in sorted(self.failed) or ([] if self.counts or self._skips else ['no test ran']):
             print(f'FAILED {name}')
         bad = len(self.failed) or int(not self.counts and not self._skips)
         print(f'{self.counts["passed"]} passed, {bad} failed, {self._skips.total()} skipped', flush=True)
@@ -288,6 +290,12 @@ def results() -> list[dict]:
     result.stopTestRun()
     # Status 'exists' only announces a test. Statuses without a test id are attachments.
     return [test for test in tests if test['id'] and test['status'] not in ('exists', 'unknown')]
+
+
+def reason(test: dict) -> str:
+    """Return the end of what a failed test said, without the log."""
+    said = [text for name, text in sorted(test['details'].items()) if name.startswith('traceback')]
+    return '\n'.join(text.as_text().strip() for text in said)[-_REASON:]
 
 
 def _stream_number() -> str:

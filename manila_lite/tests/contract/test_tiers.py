@@ -224,6 +224,11 @@ class RunTest(testtools.TestCase):
             self.tiers('test_it.Bad', BAD='fails'),
         )
 
+    def test_end_of_a_failure_is_shown_beside_the_results(self):
+        said = self.call(sys.executable, 'tools/tiers.py', 'test_it.Bad', BAD='fails').stdout
+        self.assertIn('manila_lite.tests.test_it.Bad.test_bad failed:\nTraceback', said)
+        self.assertLess(said.rindex('Worker Balance'), said.rindex('Traceback'), 'a log ends with it')
+
     def test_process_that_ends_early_fails_the_run(self):
         status, told = self.tiers('test_it', BAD='dies')
         self.assertEqual(1, status)
