@@ -38,15 +38,23 @@ class Daemon:
         """The key that ``start`` recorded: how the daemon was started."""
         return self._remembered().get('mark')
 
-    def process(self) -> psutil.Process | None:
-        """Return the running daemon, or None. Another process that has its pid now does not count."""
+    @property
+    def pid(self) -> int | None:
+        """The pid of the running daemon, or None. Another process that has its pid now does not count."""
         if self._child is not None:
             self._child.poll()  # reaps a child that has ended
         record = self._remembered()
-        if not record or _birth(record['pid']) != record['birth']:
-            return None
+        return record['pid'] if record and _birth(record['pid']) == record['birth'] else None
+
+    @property
+    def runs(self) -> bool:
+        """Whether the daemon runs: cheaper than ``process`` if it has many threads."""
+        return self.pid is not None
+
+    def process(self) -> psutil.Process | None:
+        """Return the running daemon, or None."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            return psutil.Process(record['pid'])
+            return psutil.Process(pid) if (pid := self.pid) is not None else None
         return None
 
     def find(self, words: Sequence[str]) -> psutil.Process | None:
@@ -61,7 +69,7 @@ class Daemon:
     def adopt(self, pid: int, words: Sequence[str]) -> None:
         """Record the process with this pid as the daemon, if these words started it and no other daemon runs."""
         with contextlib.suppress(psutil.Error):
-            if self.process() is None and programs.is_ours(psutil.Process(pid), words[0], list(words).__eq__):
+            if not self.runs and programs.is_ours(psutil.Process(pid), words[0], list(words).__eq__):
                 self._remember(pid, None)
 
     def start(self, words: Sequence[str], log: Path, *, start_key: str, env: Mapping[str, str]) -> None:
@@ -92,7 +100,7 @@ class Daemon:
                 break
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(signo)
-            until(lambda: self.process() is None, patience)
+            until(lambda: not self.runs, patience)
         self.record.unlink(missing_ok=True)
 
 
@@ -100,10 +108,11 @@ def _birth(pid: int) -> str:
     """Return an identity that no other process ever has: the boot, and the start time in it; '' if the process has
     ended, with its last thread: until then its ports and mounts are in use.
 
-    The start time is in ticks since boot: a time of day would move when the clock is set.
+    The start time is in ticks since boot: a time of day would move when the clock is set. For the file of the whole process
+    the kernel adds up all its threads, of which NFS-Ganesha has thousands; its first thread has the same start.
     """
     try:
-        fields = Path(f'/proc/{pid}/stat').read_text(errors='replace').rpartition(')')[2].split()
+        fields = Path(f'/proc/{pid}/task/{pid}/stat').read_text(errors='replace').rpartition(')')[2].split()
         boot = _BOOT.read_text().strip()
     except (OSError, ValueError):
         return ''

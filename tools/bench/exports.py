@@ -41,6 +41,8 @@ _SAME = 1.25
 _FEW = 20
 #: Seconds without an answer that a client notices.
 _PAUSE = 0.25
+#: Seconds in which is seen what NFS-Ganesha takes while nobody asks anything.
+_IDLE = 4.0
 _BACKEND = """driver = linux
 linux_pool_path = {folder}/pool.img
 linux_pool_size_gb = 100
@@ -169,17 +171,42 @@ def _make(client: product.Client) -> None:
     client.wait(f'/share-access-rules/{rule}', 'access', 'active', 'state', pause=0.01)
 
 
-def _one_more(server: Server, made: product.Product, service: psutil.Process) -> tuple[float, float]:
+class Meter:
+    """Measures work in seconds of a processor. NFS-Ganesha has timers for each export, so what it takes while idle, ``idle``
+    seconds in each, is not counted.
+    """
+
+    def __init__(self, server: Server, service: psutil.Process):
+        self._server, self._service = server, service
+        self.idle = 0.0
+        began = time.monotonic()
+        _, used = self.took(lambda: time.sleep(_IDLE))
+        self.idle = used / (time.monotonic() - began)
+
+    def took(self, work: Callable[[], object]) -> tuple[float, float]:
+        """Return what the work took the service, and NFS-Ganesha."""
+        began, before = time.monotonic(), self._used()
+        work()
+        service, server = (late - early for early, late in zip(before, self._used(), strict=True))
+        return service, max(0.0, server - self.idle * (time.monotonic() - began))
+
+    def _used(self) -> tuple[float, float]:
+        server = self._server.seconds()
+        # It is a child of the service that started it.
+        is_child = self._server.process() in product.family(self._service)
+        return product.processor_time(self._service) - server * is_child, server
+
+
+def _one_more(meter: Meter, made: product.Product) -> tuple[float, float]:
     """Return the milliseconds of a processor that one more share with a rule takes the service, and NFS-Ganesha."""
     client = made.client()
-    before = product.processor_time(service), server.seconds()
-    for _ in range(_FEW):
-        _make(client)
-    after = product.processor_time(service), server.seconds()
-    service_took, server_took = (
-        (late - early) / _FEW * 1e3 for early, late in zip(before, after, strict=True)
-    )
-    return service_took, server_took
+
+    def make() -> None:
+        for _ in range(_FEW):
+            _make(client)
+
+    service, server = meter.took(make)
+    return service / _FEW * 1e3, server / _FEW * 1e3
 
 
 def fill(
@@ -188,25 +215,30 @@ def fill(
     """Make all exports, and add the lines of one more."""
     count = max(count, 2 * _FEW + 2)
     _make(made.client())
-    few = _one_more(server, made, service)
+    few = _one_more(Meter(server, service), made)
     report.say(f'{count:,} shares')
     rest = count - 2 * _FEW - 1
     with concurrent.futures.ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: _make(made.client()), range(rest)))
-    many = _one_more(server, made, service)
+    meter = Meter(server, service)
+    many = _one_more(meter, made)
     most = _SAME if count >= _MANY else None
     base_line = figures.add(f'one export more, with {_FEW}', sum(few), 'ms of a core')
     figures.add(f'one export more, with {count:,}', sum(many), 'ms of a core', base_line, most=most)
     figures.note(f'of which NFS-Ganesha: {few[1]:.1f} and {many[1]:.1f} ms')
+    figures.note(
+        f'idle, NFS-Ganesha takes {meter.idle * 1e3:.0f} ms of a processor in each second with {count:,}'
+    )
 
 
 def ensured(figures: report.Report, made: product.Product, server: Server, service: psutil.Process) -> None:
     """Ensure all shares, and add the line of what that takes."""
     allowed = figures.add('the time allowed to ensure', _ENSURE, 's of a core')
-    before = product.processor_time(service) + server.seconds()
-    access.ensure(made.client())
-    took = product.processor_time(service) + server.seconds() - before
-    figures.add(f'{len(server.names()):,} healthy shares ensured', took, 's of a core', allowed, most=1.0)
+    took = Meter(server, service).took(lambda: access.ensure(made.client()))
+    figures.add(
+        f'{len(server.names()):,} healthy shares ensured', sum(took), 's of a core', allowed, most=1.0
+    )
+    figures.note(f'of which NFS-Ganesha: {took[1]:.1f} s')
 
 
 def restarted(figures: report.Report, made: product.Product, server: Server, service: psutil.Process) -> None:

@@ -151,7 +151,7 @@ class FileServer(abc.ABC):
     @property
     def running(self) -> bool:
         """Say whether the server of this state directory runs, no matter which process started it."""
-        return all(daemon.process() is not None for daemon in self.daemons.values())
+        return all(daemon.runs for daemon in self.daemons.values())
 
     @property
     def missed(self) -> bool:
@@ -251,9 +251,7 @@ class FileServer(abc.ABC):
         end = time.monotonic() + max(self.patience, _READY_SECONDS)
         while not ready():
             dead = [
-                name
-                for name, daemon in self.daemons.items()
-                if daemon.record.exists() and daemon.process() is None
+                name for name, daemon in self.daemons.items() if daemon.record.exists() and not daemon.runs
             ]
             if dead or time.monotonic() > end:
                 raise CommandFailed(f'{self._trouble}: {self._last_words(dead)}')

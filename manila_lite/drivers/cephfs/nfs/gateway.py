@@ -185,9 +185,7 @@ class Gateway:
 
     def _is_kept(self) -> bool:
         task = self._task
-        return task is None or (
-            self._keeper.process() is not None and self._keeper.start_key == task.start_key
-        )
+        return task is None or (self._keeper.runs and self._keeper.start_key == task.start_key)
 
     def _keep(self) -> bool:
         """Run a keeper with the present task. Returns whether none ran."""
@@ -207,7 +205,7 @@ class Gateway:
         self._keeper.start(
             words, self._state_dir / 'keeper.log', start_key=task.start_key, env={'PYTHONPATH': _ROOT}
         )
-        until(lambda: kept.exists() or self._keeper.process() is None, _READY)
+        until(lambda: kept.exists() or not self._keeper.runs, _READY)
         if not kept.exists():
             raise CommandFailed(
                 f'{", ".join(task.addresses)} cannot be added to {task.interface}: see {self._state_dir}/keeper.log'

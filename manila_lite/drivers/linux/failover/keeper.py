@@ -56,9 +56,7 @@ class Keeper:
 
     def _has_guard(self) -> bool:
         """Say whether a guard runs for this backend, as it is configured. It may still be mounting the pool."""
-        return self._guard.process() is not None and self._guard.start_key == _start_key(
-            self._task(token=self._files.token())
-        )
+        return self._guard.runs and self._guard.start_key == _start_key(self._task(token=self._files.token()))
 
     # Lease ------------------------------------------------------------------------------------
 
@@ -79,7 +77,7 @@ class Keeper:
             self._files.allow_until(until)
         if self._files.fenced.exists():  # looks again: the guard may have begun just now
             return False
-        if self._files.serving.exists() and self._guard.process() is None:
+        if self._files.serving.exists() and not self._guard.runs:
             LOG.error('The guard of the pool on %s died; another one is started', self._device)
             self.acquire()
         return True
@@ -94,7 +92,7 @@ class Keeper:
         :raises CommandFailed: something uses the pool; the guard goes on to remove it.
         """
         with self._lock:
-            is_there = self._guard.process() is not None
+            is_there = self._guard.runs
             if is_there and not self._files.fenced.exists() and self._files.may_serve():
                 return
             self._let_go()
@@ -144,9 +142,7 @@ class Keeper:
             self._task(token=self._files.token()).write()
             self._start(guard.LET_GO)
         self._wait(
-            lambda: self._guard.process() is None,
-            _LETS_GO,
-            'is still in use here, so this host stands back for now',
+            lambda: not self._guard.runs, _LETS_GO, 'is still in use here, so this host stands back for now'
         )
 
     # Pool -------------------------------------------------------------------------------------
@@ -184,16 +180,14 @@ class Keeper:
         seen = self._fence.settle(self._device, token, str(self._state_dir), socket.gethostname())
         if process := self._guard.process():  # of an earlier release or configuration; what it mounted stays
             process.kill()
-            self._wait(lambda: self._guard.process() is None, _LETS_GO, 'has a guard that does not end')
+            self._wait(lambda: not self._guard.runs, _LETS_GO, 'has a guard that does not end')
         self._files.serving.unlink(missing_ok=True)
         self._task(str(seen), token).write()
         self._start()
 
     def _wait_for_mount(self) -> None:
         self._wait(
-            lambda: self._files.serving.exists() or self._guard.process() is None,
-            _MOUNTS,
-            'is not mounted yet',
+            lambda: self._files.serving.exists() or not self._guard.runs, _MOUNTS, 'is not mounted yet'
         )
         if not self._files.serving.exists():
             said = self._files.log.read_text(errors='replace').strip().splitlines()[-1:]

@@ -64,7 +64,7 @@ class Winbind:
         self.daemon.start(
             self._membership.inside(*self.words), self._state_dir / 'winbindd.out', start_key=mark, env={}
         )
-        waits.until(lambda: self.answers() or self.daemon.process() is None, _READY_SECONDS, 0.05)
+        waits.until(lambda: self.answers() or not self.daemon.runs, _READY_SECONDS, 0.05)
         if not self.answers():
             raise CommandFailed(f'winbindd does not start: {self._last_words()}')
 

@@ -124,7 +124,7 @@ class GuestProcesses:
     def _until(self, name: str, ready: Callable[[], bool]) -> None:
         end = time.monotonic() + self._patience
         while not ready():
-            if self._daemon(name).process() is None:
+            if not self._daemon(name).runs:
                 raise errors.Final(f'{name} ended at once: {self._last(name)}')
             if time.monotonic() > end:
                 raise errors.Unavailable(
