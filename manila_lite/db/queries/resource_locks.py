@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.prepared import Query
 from manila_lite.db.core.rows import get_row, group_rows, updater
 
 _locks = models.resource_locks
@@ -101,11 +102,18 @@ def _oldest_first(conn: Connection, *conditions: sa.ColumnElement[bool]) -> list
     return list(conn.execute(_SELECT.where(*conditions).order_by(_locks.c.created_at, _locks.c.id)))
 
 
-def deletion_locks(conn: Connection, share_id: str) -> list[Row[Any]]:
+_OF_DELETION = Query(
+    _SELECT.where(
+        _locks.c.share_id == sa.bindparam('share_id', type_=sa.String),
+        _locks.c.access_id.is_(None),
+        _locks.c.resource_action == DELETE,
+    ).order_by(_locks.c.created_at, _locks.c.id)
+)
+
+
+def deletion_locks(conn: Connection, share_id: str) -> list[Any]:
     """Return the locks that prevent a share's deletion, oldest first, of all users."""
-    return _oldest_first(
-        conn, _locks.c.share_id == share_id, _locks.c.access_id.is_(None), _locks.c.resource_action == DELETE
-    )
+    return _OF_DELETION.all(conn, {'share_id': share_id})
 
 
 def locks_of_rule(conn: Connection, access_id: str, action: str) -> list[Row[Any]]:

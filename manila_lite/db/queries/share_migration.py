@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
+from manila_lite.db.core.prepared import Query, one_of
 from manila_lite.db.queries import operations, shares
 from manila_lite.operation_data.migrations import MigrateShare
 from manila_lite.states import Migration
@@ -54,19 +55,18 @@ def copy_in_making(conn: Connection, share_id: str) -> str | None:
     ).scalar()
 
 
+_GOING_ON = Query(
+    sa.select(_operations.c.id).where(
+        _operations.c.resource_id == sa.bindparam('share_id', type_=sa.String),
+        _operations.c.kind == KIND,
+        one_of(_operations.c.state, (operations.OPEN, operations.PARKED)),
+    )
+)
+
+
 def is_going_on(conn: Connection, share_id: str) -> bool:
     """Say whether the share has a migration that is open, or parked: an operator can let it go on."""
-    return bool(
-        conn.execute(
-            sa.select(
-                sa.exists().where(
-                    _operations.c.resource_id == share_id,
-                    _operations.c.kind == KIND,
-                    _operations.c.state.in_((operations.OPEN, operations.PARKED)),
-                )
-            )
-        ).scalar()
-    )
+    return _GOING_ON.first(conn, {'share_id': share_id}) is not None
 
 
 def is_half_moved(conn: Connection, share_id: str, instance_id: str) -> bool:
