@@ -100,6 +100,11 @@ class Copies:
                 self._vet(copy_id, copy, explain)
             return self._begin(copy_id, begin)
 
+    def met_bad_disk(self, copy_id: str) -> bool:
+        """Say whether the disk below a file broke the try before."""
+        copy = self._running.get(copy_id)
+        return copy is not None and copy.met_bad_disk
+
     def forget(self, copy_id: str) -> None:
         """Have the next ``poll`` start another copy; the present one has ended well."""
         with self._exclusive(copy_id):

@@ -2,6 +2,7 @@
 """One run of rsync, which copies all files of a directory to another one. It sees only these two: see ``cage``."""
 
 import contextlib
+import errno
 import os
 import random
 import select
@@ -51,6 +52,8 @@ SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
 #: written. ``SAME_CONTENT`` would not do: to its checksum a block that cannot be read is zeros, and these are in a file that an
 #: earlier copy could not read, so the next one would take the two for the same.
 IN_PLACE = ('--inplace', '--ignore-times', '--no-whole-file')
+#: Each file is replaced by a new one. What the target has is not read, nor written over.
+ANEW = ('--ignore-times', '--whole-file')
 #: Nothing is copied: ``Copy.messages.differing`` has what would be.
 COMPARE = ('--dry-run', '--itemize-changes')
 #: Nothing is copied, and nothing is said but errors.
@@ -107,6 +110,11 @@ class Copy(threading.Thread):
     @property
     def is_complete(self) -> bool:
         return not self.is_alive() and self.error is None
+
+    @property
+    def met_bad_disk(self) -> bool:
+        """Whether a file could not be read, or written, because of the disk below it."""
+        return os.strerror(errno.EIO) in self.messages.failed.values()
 
     def run(self) -> None:
         began = time.monotonic()

@@ -80,11 +80,10 @@ class BackupJobs(copies.Copies, abc.ABC):
         """Start or continue the copy of the backup to the share. Returns the progress in percent."""
 
         def begin() -> rsync.Copy:
-            how = rsync.IN_PLACE if self.in_place else (rsync.SAME_CONTENT,)
             return rsync.Copy(
                 self._folder_of(backup),
                 self.writable(share, backup),
-                *how,
+                *self._way_to_restore(backup.id),
                 untangle=True,
                 at_most=rsync.apparent(share.size, backup.type.apparent_ratio),
             )
@@ -108,6 +107,13 @@ class BackupJobs(copies.Copies, abc.ABC):
             self.clear(backup.id)
 
     # Pieces -----------------------------------------------------------------------------------
+
+    def _way_to_restore(self, backup_id: str) -> tuple[str, ...]:
+        """Return how rsync has to treat the files that are there."""
+        if not self.in_place:
+            return (rsync.SAME_CONTENT,)
+        # The file system has to read a block of which a part is written, and a damaged disk is why people restore.
+        return rsync.ANEW if self.met_bad_disk(backup_id) else rsync.IN_PLACE
 
     def _poll(self, backup: values.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
         """Return the progress of the copy, which is complete once it is on disk. Starts it, or starts it again after a failure.
