@@ -88,7 +88,7 @@ class Browser(fixtures.Fixture):
         options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
         self.driver = webdriver.Chrome(options, Service(chromedriver))
         self.addCleanup(self.driver.quit)
-        self.driver.set_script_timeout(60)
+        self.driver.set_script_timeout(waiting.LIMIT)
 
 
 class Page:

@@ -56,6 +56,12 @@ def begun(state, verb):
     return waiting.until(lambda: nets(state, verb), f'net ads {verb} runs', pause=0.005)[0]
 
 
+def _end(net):
+    """Kill the program. It is gone then: the next look for one must not find it while it dies."""
+    net.kill()
+    net.wait(waiting.LIMIT)
+
+
 def half_way(state):
     """Wait until "net" checks the account that it has just created; return its process, which stands still.
 
@@ -311,7 +317,7 @@ class Domain(api_base.ApiTest):
     def _die_with(self, net):
         """Kill the share manager, then the program that it had started; start the share manager again."""
         self.lite.kill()
-        net.kill()
+        _end(net)
         self.lite.start()
 
     def _die_alone(self):
@@ -328,11 +334,11 @@ class Domain(api_base.ApiTest):
     def _waits(self):
         """Say whether the service has the lock of a membership open."""
         one = psutil.Process(self.lite.process.pid)
-        return any(
-            file.path.endswith('/domain.lock')
-            for process in (one, *one.children(recursive=True))
-            for file in process.open_files()
-        )
+        for process in (one, *one.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if any(file.path.endswith('/domain.lock') for file in process.open_files()):
+                    return True
+        return False
 
 
 def _kill(process):
@@ -423,7 +429,7 @@ class Backend(base.LinuxTest):
             self.addCleanup(manager.kill)
             left = net()
             manager.kill()
-            left.kill()
+            _end(left)
         [computer] = self.dc.computers()
         type(self).driver = self.make()
         self.driver.setup()

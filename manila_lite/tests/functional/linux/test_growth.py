@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Automatic growth of a share on real btrfs, while an NFS client writes faster than its steps."""
 
+import contextlib
 import os
 
+import psutil
 from oslo_utils import units
 
 from manila_lite.drivers.linux.pool import btrfs
@@ -24,11 +26,13 @@ class Growth(api_base.ApiTest):
         self.grant(share, '10.66.1.101')
         where = server_base.address('four', 5), self.locations(share)[0][0].partition(':')[2]
         self.works('friend-four', *where, 'write', 'f', 'before')
-        self.take(share, 0.99)  # between two measurements
-        self.refused('DQUOT', 'friend-four', *where, 'fill', 'g', '16')
+        place = next(self.machine.state.glob(f'**/shares/{self.instance(share)}'))
+        with self.unmeasured():
+            self.take(place, 0.99)
+            self.refused('DQUOT', 'friend-four', *where, 'fill', 'g', '16')
         self.until(lambda: self.size(share) == 2, 'the share grows')
         self.works('friend-four', *where, 'fill', 'g', '16')
-        self.take(share, 1.9)
+        self.take(place, 1.9)
         self.until(lambda: self.size(share) == 3, 'the share grows once more')
         self.works('friend-four', *where, 'fill', 'h', '16')
         self.assertEqual('before', self.works('friend-four', *where, 'read', 'f'))
@@ -39,12 +43,21 @@ class Growth(api_base.ApiTest):
         self.assertEqual({operation['request_id'] for operation in done}, requests)
         self.remove(network, share, servers=(server,))
 
+    @contextlib.contextmanager
+    def unmeasured(self):
+        """Let the service stand still, as between two measurements: the file server is another process."""
+        service = psutil.Process(self.lite.process.pid)
+        service.suspend()
+        try:
+            yield
+        finally:
+            service.resume()
+
     def instance(self, share):
         return self.lite.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
 
-    def take(self, share, gib):
+    def take(self, place, gib):
         """Let a file of the share take so much, as a client does that is much faster than this machine."""
-        place = next(self.machine.state.glob(f'**/shares/{self.instance(share)}'))
         with (place / 'large').open('wb') as large:
             os.posix_fallocate(large.fileno(), 0, int(gib * units.Gi))
         btrfs.sync(place)

@@ -24,9 +24,9 @@ class MountOptions(test_host_assisted.HostAssisted):
 
         process.until(told, what, lambda: f'{self.locations(share)}\n{self.lite.tail()}')
 
-    def doctor(self, *words, status=1):
-        got, said, err = manage.run(self.lite.config, 'manage', 'doctor', *words)
-        self.assertEqual(status, got, said + err)
+    def doctor(self, *words, ends=(1,)):
+        status, said, err = manage.run(self.lite.config, 'manage', 'doctor', *words)
+        self.assertIn(status, ends, said + err)
         return said + err
 
     def needed(self):
@@ -45,7 +45,7 @@ class MountOptions(test_host_assisted.HostAssisted):
             'pools report it',
             self.lite.tail,
         )
-        self.doctor(status=0)
+        self.doctor(ends=(0,))
         for planted in 'port=1', None:
             self.plant(share, planted)
             said = self.doctor()
@@ -54,7 +54,8 @@ class MountOptions(test_host_assisted.HostAssisted):
                 f'its export locations say {planted or "none"}, and its backend serves with {_PORT}',
             ):
                 self.assertIn(word, said)
-            self.assertIn('service.ensure was begun for test@alpha', self.doctor('--fix'))
+            # What it begins may have ended before it looks once more.
+            self.assertIn('service.ensure was begun for test@alpha', self.doctor('--fix', ends=(0, 1)))
             self.say(share, _PORT, 'the doctor mended it')
         self.config('[alpha]', 'linux_nfs_port = 2049')
         self.say(share, None, 'the usual port again')

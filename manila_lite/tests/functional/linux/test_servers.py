@@ -5,8 +5,10 @@ import dataclasses
 import json
 import sys
 import threading
+import traceback
 
 from manila_lite import errors, values
+from manila_lite.host.locks import Locks
 from manila_lite.tests import nfs_client, waiting
 from manila_lite.tests.functional.linux import base, server_base
 from manila_lite.tests.linux_teardown import tear_down
@@ -15,10 +17,11 @@ from manila_lite.tests.nfs_writer import Writer
 FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
 
 
-def _is_in(thread, name):
-    """Say whether a thread waits in a function of that name."""
+def _waits_in(thread, name):
+    """Say whether a thread waits for a lock in a function of that name."""
     frame = sys._current_frames().get(thread.ident)
-    return frame is not None and frame.f_code.co_name == name
+    names = [below.f_code.co_name for below, _ in traceback.walk_stack(frame)] if frame else []
+    return names[:1] == [Locks.of.__name__] and name in names
 
 
 class Families(server_base.ServerTest):
@@ -85,7 +88,7 @@ class Families(server_base.ServerTest):
             begun = servers._running.pop(self.server.id)
             deletion = threading.Thread(target=self.driver.delete_share, args=(share,))
             deletion.start()
-            waiting.until(lambda: _is_in(deletion, 'forget'), 'the deletion waits for the start')
+            waiting.until(lambda: _waits_in(deletion, 'forget'), 'the deletion waits for the start')
             servers._running[self.server.id] = begun
         deletion.join()
         exports = begun.of('NFS').server.exports
