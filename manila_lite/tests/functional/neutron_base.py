@@ -10,6 +10,8 @@ import fixtures
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
+from manila_lite import conf
+from manila_lite.conf import neutron as options
 from manila_lite.db import models
 from manila_lite.network import load
 from manila_lite.network.neutron_ports import OWNER
@@ -55,7 +57,8 @@ class NeutronTest(base.ServiceTest):
         self.user = self.caller(self.project)
 
     def set_option(self, name, value, group='neutron'):
-        """Set an option until the test ends."""
+        """Set an option until the test ends. Those of Neutron are registered when they are first used."""
+        conf.register_module(self.service.conf, options)
         self.service.conf.set_override(name, value, group)
         self.addCleanup(self.service.conf.clear_override, name, group)
 

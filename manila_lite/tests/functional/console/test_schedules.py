@@ -3,6 +3,11 @@
 
 from manila_lite.tests.functional.console import base
 
+#: The number of lines of an element's text, whatever box it has.
+_LINES = """const text = document.createRange();
+text.selectNodeContents(arguments[0]);
+return text.getClientRects().length"""
+
 
 class SchedulesTest(base.ConsoleTest):
     """The page of schedules."""
@@ -135,7 +140,7 @@ class SchedulesTest(base.ConsoleTest):
             ('x' * 40, False),
         ):
             shown = self.see(f"//main//table//bdi[.='{text}']")
-            lines = self.driver.execute_script('return arguments[0].getClientRects().length', shown)
+            lines = self.driver.execute_script(_LINES, shown)
             self.assertEqual(whole, lines == 1, (text, lines))
         table = 'const {scrollWidth: all, clientWidth: seen} = document.querySelector(".table"); return all - seen'
         self.assertEqual(0, self.driver.execute_script(table))
