@@ -4,6 +4,7 @@
 import contextlib
 
 import yaml
+from keystoneauth1 import identity
 
 from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
 from scenarios import settings
@@ -58,6 +59,11 @@ class Identity:
             ),
             yaml.safe_dump({'clouds': clouds}, sort_keys=False),
         )
+
+    def auth(self, user):
+        """Return the login of the user, or of the administrator."""
+        project = ADMIN if user == settings.ADMIN else settings.PROJECT
+        return identity.V3Password(**self._keystone.login(user, project))
 
     def _cloud(self, user, project):
         """Return an entry of ``clouds.yaml``, with fields that clients in Python and in Go both know."""

@@ -99,10 +99,13 @@ class Program:
 
     # Requests -----------------------------------------------------------------------------
 
+    def auth(self, user):
+        """Return the login of a user."""
+        return http_basic.HTTPBasicAuth(self.url, user, self.password)
+
     def call(self, method, path, body=None, *, user=settings.USER):
         """Send a request of a user; return (status, document)."""
-        login = session.Session(http_basic.HTTPBasicAuth(self.url, user, self.password))
-        answer = login.request(
+        answer = session.Session(self.auth(user)).request(
             f'{self.url}{self.PREFIX}{path}',
             method,
             json=body,
@@ -150,6 +153,10 @@ class Service(Program):
         self.needs = [identity] if identity else []
         self.beside = []
 
+    def auth(self, user):
+        """Return the login of a user, by Keystone where there is one."""
+        return self.identity.auth(user) if self.identity else super().auth(user)
+
     def configure(self):
         """Write all files that the service reads."""
         (self.state / 'lib').mkdir(parents=True, exist_ok=True)
@@ -176,10 +183,7 @@ class Service(Program):
         self.wait('the backends are ready', self._ready)
 
     def _ready(self):
-        if self.identity:
-            pools = json.loads(self.openstack(*self.as_operator, 'share', 'pool', 'list', '-f', 'json'))
-        else:
-            pools = self.get('/scheduler-stats/pools', user=settings.ADMIN)
+        pools = self.get('/scheduler-stats/pools', user=settings.ADMIN)
         return len(pools) == len(settings.backends(self.backend))
 
     def stop(self):
