@@ -38,6 +38,8 @@ class Barbican(Daemon):
     def __init__(self, keystone: Keystone) -> None:
         super().__init__()
         self._keystone = keystone
+        #: The key of all keys: those of a project could not be read any more after a restart with another one.
+        self._kek = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
     def _setUp(self) -> None:
         super()._setUp()
@@ -49,8 +51,9 @@ class Barbican(Daemon):
 
     def command(self) -> list[str]:
         """Write the configuration, which has the port; return the command line of Barbican."""
-        kek = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
-        config = _CONFIG.format(home=self.home, url=self.url, middleware=self._keystone.middleware, kek=kek)
+        config = _CONFIG.format(
+            home=self.home, url=self.url, middleware=self._keystone.middleware, kek=self._kek
+        )
         self.write('barbican.conf', config)
         return [
             str(self._place / 'bin' / 'python'),
