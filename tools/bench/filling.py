@@ -52,7 +52,7 @@ def main(config: str, project: str, first: int, last: int) -> None:
     manager.driver.store.prepare()
     with services.db.writer() as conn:
         try:
-            type_id = share_types.get_by_name(conn, context.admin(services), 'default').id
+            type_id = share_types.find(conn, context.admin(services), 'default').id
         except errors.NotFound:
             type_id = share_types.create(conn, 'default', {'driver_handles_share_servers': 'False'})
     turn = first
