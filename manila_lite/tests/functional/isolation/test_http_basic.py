@@ -15,6 +15,14 @@ _ACCOUNTS = ['alice:first:member+reader', 'bob:second:member+reader', 'rita:seco
 _SHARE = {'share': {'size': 1, 'share_proto': 'NFS'}}
 
 
+def _timeless(answer):
+    """Return a status and a document without the ids of events: that of a reset goes by the clock."""
+    status, document = answer
+    if 'events' in document:
+        document = {**document, 'events': [{**event, 'id': None} for event in document['events']]}
+    return status, document
+
+
 class Basic(base.Api):
     """A caller with a password. ``claims``: further headers."""
 
@@ -55,8 +63,10 @@ class Passwords(walking.WalkTest):
         statuses = set()
         for op in self.lists():
             for query in ('', *queries.of(op, self.world, self.theirs(op))):
-                status, document = self.listed(plain, op, query)
-                self.assertEqual((status, document), self.listed(claiming, op, query), (op.path, query))
+                status, document = answer = self.listed(plain, op, query)
+                self.assertEqual(
+                    _timeless(answer), _timeless(self.listed(claiming, op, query)), (op.path, query)
+                )
                 if status == 200:
                     rows = {name: value for name, value in document.items() if not name.endswith('_links')}
                     self.assert_nothing_of_the_first(rows, (op.path, query))
