@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import types
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -84,6 +85,40 @@ class PartsTest(testtools.TestCase):
                 self.assertEqual(
                     1, sum(self.tiers.mine(part, command, turn) for turn in range(self.tiers.TURNS))
                 )
+
+    def test_each_class_is_in_the_first_part_of_a_slice_once_in_ten_landings_for_each_part(self):
+        rows = [*self.parts.rows.values()]
+        orders = {
+            turn: self.tiers.in_order_of(rows, turn) for turn in range(40, 40 + self.tiers.TURNS * len(rows))
+        }
+        for order in orders.values():
+            self.assertEqual(sorted(part.name for part in rows), sorted(part.name for part in order))
+        self.assertEqual(
+            {(part.name, tenth): 1 for part in rows for tenth in range(self.tiers.TURNS)},
+            collections.Counter((order[0].name, turn % self.tiers.TURNS) for turn, order in orders.items()),
+        )
+
+    def test_slice_begins_with_the_first_part_of_its_landing(self):
+        root = Path(self.useFixture(fixtures.TempDir()).path)
+        (root / '.ci').mkdir()
+        for name, value in (('ROOT', root), ('listed', lambda: self.names), ('changed', list)):
+            self.useFixture(fixtures.MonkeyPatch(f'tiers.{name}', value))
+        begun, asked = set(), []
+        run = types.SimpleNamespace(tests=lambda *words: asked.append(words), command=lambda words: True)
+        for turn in range(2, 2 + 3 * self.tiers.TURNS, self.tiers.TURNS):
+            (root / '.ci' / 'turn').write_text(f'{turn}\n')
+            asked.clear()
+            with redirect_stdout(io.StringIO()):
+                self.tiers.slice_of_rest(run, self.parts)
+            part = self.tiers.in_order_of([*self.parts.rows.values()], turn)[0]
+            tests = [
+                name
+                for name in self.parts.tests(part, self.names)
+                if self.tiers.mine(part, self.tiers.group(name), turn)
+            ]
+            self.assertEqual((tests, part.server), asked[0])
+            begun.add(part.name)
+        self.assertEqual(3, len(begun))
 
     def test_each_test_is_in_one_part_on_sqlite(self):
         rows = [part for part in self.parts.rows.values() if not part.server]
