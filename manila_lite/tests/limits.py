@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every test, whoever starts it (stestr, testtools.run): a limit, and no skip for want of a program in CI.
+"""What holds for every test that the package ``manila_lite.tests`` loads: a limit, and no skip for want of a program in CI.
+
+stestr has the package load them. ``python -m testtools.run`` of a module or a class loads that alone, without any of this.
 
 A test has ten minutes, or $OS_TEST_TIMEOUT seconds (0: no limit), or ``LIMITS`` times as much if its class says so. Then
 :class:`TooLong` is raised in the main thread, with the stacks of all threads. That does not help if the main thread does not
@@ -34,7 +36,7 @@ PROGRESS = 'MANILA_LITE_TEST_PROGRESS'
 #: Names the time (seconds since 1970) from which no class of tests begins any more.
 UNTIL = 'MANILA_LITE_TEST_UNTIL'
 NOT_REACHED = 'the time was over before this test began'
-#: Names the modules to list, with spaces between them, if those are not all.
+#: Names the modules to load, with spaces between them, if those are not all.
 MODULES = 'MANILA_LITE_TEST_MODULES'
 #: The module of a test, in its name.
 _MODULE = re.compile(r'([\w.]*?\btest_\w+)\.')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of Debian packages and environments that only some tests need (bindep.txt, tools/*-requirements.txt).
 
-In a run of chosen tests the first test that wants one has ``tools/setup-env`` put it in place; a run of all tests begins with
-all of them.
+In a run by ``tools/test`` the first test that wants one has ``tools/setup-env`` put it in place. In other runs nothing
+is installed.
 """
 
 import functools
@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-#: Names tools/setup-env in a run of chosen tests (tools/test).
+#: Names tools/setup-env in a run by tools/test.
 SETUP = 'MANILA_LITE_TEST_SETUP_ENV'
 #: The group that brings a program.
 OF_PROGRAMS = {
