@@ -310,11 +310,13 @@ def supersede_many(conn: Connection, resource_ids: Iterable[str], kinds: Iterabl
     )
 
 
-#: A migration of the resource failed: an administrator may complete it or cancel it, and needs its operation for that.
+#: A migration of the resource failed: an administrator may complete it or cancel it, and needs its operation for that. Or its
+#: former exports may be open, and the end of these asks which migration was the last.
 _HALF_MIGRATED = sa.or_(
     *(
         sa.exists().where(
-            table.c.id == operations.c.resource_id, table.c.task_state == states.Migration.ERROR
+            table.c.id == operations.c.resource_id,
+            table.c.task_state.in_((states.Migration.ERROR, states.Migration.COMPLETING)),
         )
         for table in (models.shares, models.share_servers)
     )

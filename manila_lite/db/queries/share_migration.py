@@ -82,20 +82,9 @@ def is_half_moved(conn: Connection, share_id: str, instance_id: str) -> bool:
 
 
 def moves_on(conn: Connection, share_id: str, left: str) -> bool:
-    """Say whether the share moves, or has moved, away from the place that it had after the second instance ``left``."""
-    began = sa.select(_instances.c.created_at).where(_instances.c.id == left).scalar_subquery()
-    return bool(
-        conn.execute(
-            sa.select(
-                sa.exists().where(
-                    _instances.c.share_id == share_id,
-                    _instances.c.is_secondary,
-                    _instances.c.replica_state.is_(None),
-                    _instances.c.created_at > began,
-                )
-            )
-        ).scalar()
-    )
+    """Say whether a later migration of the share began than that which left the second instance ``left``."""
+    op = last(conn, share_id)
+    return op is not None and MigrateShare.from_json(op.data).instance != left
 
 
 def comes_to(conn: Connection, server_id: str) -> str | None:

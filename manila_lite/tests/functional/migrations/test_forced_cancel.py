@@ -328,6 +328,19 @@ class OfShares(Force, test_share_migration.MigrationTest):
         self.assertEqual(['test@gamma#pool1'], list(self.instances(share)))
         self.assertEqual(held, self.held('beta'))
 
+    def test_later_move_is_a_success_while_the_destination_of_the_first_is_down(self):
+        share = self.copied()
+        with self.down('beta'):
+            self.manage('migration', 'cancel', '--force', share['id'])
+            self.is_free(share)
+            self.assertEqual(202, self.start(share, 'test@gamma')[0])
+            self.task_is(share, _COPIED)
+            with self.down('alpha'):
+                self.act(share, 'migration_complete')
+                self.task_is(share, 'migration_completing')
+            self.task_is(share, 'migration_success')
+        self.at_rest()
+
     def test_share_is_deleted_while_the_destination_is_down(self):
         held = self.held_at_rest('beta')
         share = self.make()
