@@ -253,7 +253,7 @@ class Requests(Generic[M, D]):
 
 
 def must_have_left(row: Row[Any], name: str) -> None:
-    """Refuse a resource that has moved, and whose former exports may still be open: only one move is told as late.
+    """Refuse a resource whose last move is no success yet: its former exports may be open, and its task state tells of one.
 
     :raises errors.Conflict: its task state says so.
     """

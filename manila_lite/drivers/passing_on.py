@@ -12,8 +12,12 @@ D = TypeVar('D', bound=type)
 def passes_on(calls: Mapping[str, str], *, then: str = '', after: Collection[str] = ()) -> Callable[[D], D]:
     """Have a driver class pass these calls on, each to a method of its ``parts``, such as ``shares.create``.
 
-    ``then``: another method, called at the end of each of the calls ``after`` which it is to be called.
+    ``then``: a method of the parts that is called after each of the calls in ``after``.
+
+    :raises TypeError: the table has none of that name.
     """
+    if unknown := set(after) - calls.keys():
+        raise TypeError(f'not passed on: {", ".join(sorted(unknown))}')
 
     def complete(driver: D) -> D:
         for call, method in calls.items():

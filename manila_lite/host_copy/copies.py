@@ -101,7 +101,7 @@ class Copies:
             return self._begin(copy_id, begin)
 
     def met_bad_disk(self, copy_id: str) -> bool:
-        """Say whether the disk below a file broke the try before."""
+        """Say whether the last try failed because of the disk below a file."""
         copy = self._running.get(copy_id)
         return copy is not None and copy.met_bad_disk
 

@@ -51,7 +51,9 @@ _LASTING = frozenset(
         'delete_snapshot',
         'manage_snapshot',
         'unmanage_snapshot',
+        'create_replica',
         'delete_replica',
+        'share_migration_cancel',
     }
 )
 

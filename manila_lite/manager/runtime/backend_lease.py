@@ -27,7 +27,7 @@ _TRY, _COUNT_ON = 1 / 4, 0.8
 _AFTER = 0.1
 #: Seconds until the next try after a guarded backend stopped serving, or could not begin.
 _STOPPED = 1.0
-_PASSED_ON = '%s: another machine serves from now on'
+_PASSED_ON = '%s: the lease is given up, so that another machine can serve'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -359,6 +359,7 @@ class BackendLease:
                 self._key[0],
             )
         self._until, self._passing = 0.0, False
+        self._stage = backend_machines.TAKES_OVER
         self._waits_for = other or 'nobody'
         end.set()
         self._end = None

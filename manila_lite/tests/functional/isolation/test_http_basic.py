@@ -16,10 +16,13 @@ _SHARE = {'share': {'size': 1, 'share_proto': 'NFS'}}
 
 
 def _timeless(answer):
-    """Return a status and a document without the ids of events: that of a reset goes by the clock."""
+    """Return a status and a document without the ids of resets, which go by the clock."""
     status, document = answer
     if 'events' in document:
-        document = {**document, 'events': [{**event, 'id': None} for event in document['events']]}
+        events = [
+            event if event['event'] != 'reset' else {**event, 'id': None} for event in document['events']
+        ]
+        document = {**document, 'events': events}
     return status, document
 
 

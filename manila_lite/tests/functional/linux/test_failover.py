@@ -186,6 +186,7 @@ class Refusals(base.server_base.MachineTest):
 
 #: A program in the place of mount(8), for a pool that takes long to mount.
 _SLOW_MOUNT = """#!/bin/sh
+touch {go}.asked
 until [ -e {go} ]; do sleep 0.1; done
 exec {mount} "$@"
 """
@@ -228,6 +229,7 @@ class Keepers(base.server_base.MachineTest):
     def test_guard_that_is_told_to_let_go_while_it_mounts_serves_nothing(self):
         pool, go = self.keeper(self.machine.state / 'pool.img'), self.slow_down()
         self.assertRaises(CommandFailed, pool.acquire)
+        waiting.until(go.with_name('go.asked').exists, 'the guard mounts')
         pool._guard.process().terminate()
         go.touch()
         waiting.until(lambda: pool._guard.process() is None, 'the guard has ended')
