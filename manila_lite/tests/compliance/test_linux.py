@@ -7,7 +7,6 @@ Needs root and the packages of bindep.txt; without them every test is skipped, a
 import dataclasses
 import json
 import os
-import shutil
 import subprocess
 import uuid
 from pathlib import Path
@@ -34,6 +33,7 @@ from manila_lite.tests.compliance import (
     servers,
     share_migrations,
 )
+from manila_lite.tests.functional.linux import base as linux_base
 from manila_lite.tests.linux_teardown import tear_down
 
 _GIB = 1 << 30
@@ -48,15 +48,13 @@ class LinuxBinding(base.Binding):
     GOOD = (('ip', '10.1.0.5', 'rw'), ('ip', '10.2.0.0/24', 'ro'), ('ip', 'fd00:1::/64', 'rw'))
 
     def setUp(self):
+        if lacks := linux_base.missing():
+            self.skipTest(f'real storage needs {lacks}')
         self.netns = f'manila-{os.getpid()}-{uuid.uuid1().hex[:8]}'
-        if os.geteuid() == 0 and shutil.which('ip'):
-            self._run('ip', 'netns', 'add', self.netns)
-            self.addCleanup(self._run, 'ip', 'netns', 'delete', self.netns)
-            self._run('ip', '-n', self.netns, 'link', 'set', 'lo', 'up')
-        try:
-            super().setUp()
-        except errors.BadConfig as lacking:
-            self.skipTest(str(lacking))
+        self._run('ip', 'netns', 'add', self.netns)
+        self.addCleanup(self._run, 'ip', 'netns', 'delete', self.netns)
+        self._run('ip', '-n', self.netns, 'link', 'set', 'lo', 'up')
+        super().setUp()
 
     def _run(self, *words: str) -> str:
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout
