@@ -10,6 +10,7 @@ from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.tests import process
 from manila_lite.tests.compliance import base, calls, edge_cases, manage_shares
 from manila_lite.tests.compliance.test_cephfs import CephfsBinding
+from manila_lite.tests.services import groups
 
 
 class NfsBinding(CephfsBinding):
@@ -20,6 +21,7 @@ class NfsBinding(CephfsBinding):
     BAD = (*base.Binding.BAD, ('cephx', 'alice', 'rw'))
 
     def setUp(self):
+        groups.want('ceph')
         if os.geteuid() or fsal.plugin() is None:
             self.skipTest('an NFS gateway needs root and nfs-ganesha-ceph')
         super().setUp()
