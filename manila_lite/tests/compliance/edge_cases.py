@@ -187,7 +187,9 @@ class EdgeCases:
             self.assertNotIn('#', pool.name)
 
     def test_report_is_honest(self):
-        for pool in self.driver.report():
+        pools = self.driver.report()
+        self.assertTrue(pools)
+        for pool in pools:
             true = interface.capabilities_of(self.driver)
             del true['driver_handles_share_servers']
             self.assertEqual(true, {flag: pool.capabilities.get(flag, False) for flag in true})
@@ -201,11 +203,11 @@ class EdgeCases:
             )
 
     def test_a_share_is_mounted_by_the_name_that_was_chosen(self):
-        self.assertTrue(
-            all(pool.capabilities.get('mount_point_name_support') for pool in self.driver.report())
-        )
+        supported = [pool.capabilities.get('mount_point_name_support') for pool in self.driver.report()]
+        self.assertTrue(supported and all(supported), supported)
         share = self.a_share(mount_point_name=f'team_{uuidutils.generate_uuid(dashed=False)}')
         locations = tuple(self.driver.create_share(share))
+        self.assertTrue(locations)
         for location in locations:
             self.assertTrue(
                 location.path.endswith((f'/{share.mount_point_name}', f'\\{share.mount_point_name}')),

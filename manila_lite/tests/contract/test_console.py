@@ -92,7 +92,9 @@ class ConsoleTest(testtools.TestCase):
 
     def test_every_text_is_used(self):
         programs = '\n'.join(path.read_text() for path in OWN if path.name != 'strings.js')
-        for name in re.findall(r'^  (\w+):', (files.ROOT / 'js/strings.js').read_text(), re.MULTILINE):
+        names = re.findall(r'^  (\w+):', (files.ROOT / 'js/strings.js').read_text(), re.MULTILINE)
+        self.assertTrue(len(names) > 25, names)
+        for name in names:
             self.assertTrue(f'S.{name}' in programs, name)
 
     def test_console_asks_for_the_newest_version(self):
@@ -112,6 +114,7 @@ class ConsoleTest(testtools.TestCase):
         icons = set(
             re.findall(r"^  '?([\w-]+)'?: 'M", (files.ROOT / 'js/parts/icons.js').read_text(), re.MULTILINE)
         )
+        self.assertTrue(icons)
         self.assertEqual(icons, {name for one in lists for name in re.findall(r"'([\w-]+)'", one)})
 
     def test_rules_of_policy_exist(self):

@@ -38,7 +38,7 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A rule that clients depend on. ``elsewhere``: the test that shows it, if requests cannot."""
+    """A rule that clients depend on. ``elsewhere``: module and name of the test that shows it, if requests cannot."""
 
     rule: str
     clients: str

@@ -170,12 +170,14 @@ HANDSHAKE = (
         ),
     ),
     Row(
-        'The catalog has shared-file-system and sharev2', 'all', elsewhere='functional.identity.test_keystone'
+        'The catalog has shared-file-system and sharev2',
+        'all',
+        elsewhere='functional.identity.test_keystone:test_every_catalog_type_reaches_the_api',
     ),
     Row(
         'An endpoint is enough, without a catalog',
         'openstack, newcomers',
-        elsewhere='functional.clients.test_commands',
+        elsewhere='functional.clients.test_commands:test_each_role_by_name',
     ),
     Row(
         'A name that looks like a number is 404',

@@ -3,6 +3,8 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -29,6 +31,9 @@ of no importance
 _JSON = r"""{"message": "said \"levelname\": \"ERROR\"", "levelname": "INFO", "context": {}}
 {"message": "INFO for all", "asctime": "2026-11-21 09:02:51", "levelname": "CRITICAL", "context": {}}
 """
+#: Programs: a command where there are no logs, and what it runs.
+_HIDE = 'mount -t tmpfs none /var/log && exec "$@"'
+_MANAGE = 'import sys; from manila_lite.cmd import manage; sys.exit(manage.main())'
 
 
 class Alone(manage.AloneTest):
@@ -189,11 +194,26 @@ class Logs(Alone):
         self.assertIn('No such file', self.refusal('logs', 'syslog', '--file', self.folder / 'none'))
         self.assertIn('usage:', self.manage('logs', 'syslog', 'x', status=2)[1])
 
+    def refusal_without_logs(self, *words):
+        """Run a command that is refused, where ``/var/log`` is empty; return what it says."""
+        if os.geteuid():
+            self.skipTest('hiding the syslog of this machine from a command needs root')
+        done = subprocess.run(
+            ['unshare', '--mount', 'sh', '-c', _HIDE, 'sh', sys.executable, '-c', _MANAGE]
+            + [f'--config-file={self.config}', *words],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=waiting.LIMIT,
+        )
+        self.assertEqual((1, ''), (done.returncode, done.stdout), done.stderr)
+        return done.stderr
+
     def test_missing_syslog_is_reported_with_alternatives(self):
         if any(Path('/var/log', name).exists() for name in ('syslog', 'messages')):
-            self.manage('logs', 'syslog', '7')
-            return
-        said = self.refusal('logs', 'syslog', '7')
+            said = self.refusal_without_logs('logs', 'syslog', '7')
+        else:
+            said = self.refusal('logs', 'syslog', '7')
         for word in ('/var/log/syslog', '/var/log/messages', 'journalctl', '--lines 7'):
             self.assertIn(word, said)
 
@@ -231,6 +251,7 @@ class Shell(Alone):
             for name, module in (('ipython', 'IPython'), ('bpython', 'bpython'))
             if importlib.util.find_spec(module) is None
         ]
+        self.assertTrue(missing, 'the environment of the tests has both')
         for name in missing:
             self.assertIn(f'{name} is not installed', self.refusal('shell', name))
             self.assertIn(f'{name} is not installed', self.refusal('shell', 'run', '--shell', name))

@@ -113,6 +113,8 @@ class Passwords(walking.WalkTest):
     def test_owner_finds_its_resources_by_id(self):
         """Check that the ids are right, and that the password of their owner opens them."""
         alice, _ = self.pair('alice')
-        for op in self.ops():
-            if op.name in ('shares.show', 'snapshots.show', 'share_networks.show', 'share_groups.show'):
-                self.assertEqual(200, self.call(alice, op, versions.MAX, self.world)[0], op.name)
+        wanted = {'shares.show', 'snapshots.show', 'share_networks.show', 'share_groups.show'}
+        ops = [op for op in self.ops() if op.name in wanted]
+        self.assertEqual(wanted, {op.name for op in ops})
+        for op in ops:
+            self.assertEqual(200, self.call(alice, op, versions.MAX, self.world)[0], op.name)

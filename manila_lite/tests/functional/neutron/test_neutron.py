@@ -129,7 +129,9 @@ class Described(neutron_base.NeutronTest):
 
     def test_subnet_in_one_segment_gets_its_segmentation_id(self):
         net, _ = self.segments()
-        for segment in list(self.neutron.segments(network_id=net.id)):
+        segments = list(self.neutron.segments(network_id=net.id))
+        self.assertEqual(2, len(segments))
+        for segment in segments:
             other = self.net()
             (own,) = self.neutron.segments(network_id=other.id)
             found = self.described(other, self.subnet(other, '10.2.0.0/24', segment_id=own.id))

@@ -118,6 +118,7 @@ class Qemu(QemuCase, testtools.TestCase):
             pids = {one.pid: one.ppid() for one in self.processes('virtiofsd')}
             # The C version consists of two processes, the Rust version may have one.
             victims = [pid for pid, parent in pids.items() if (parent in pids) == child]
+            self.assertTrue(victims or (child and len(pids) == 1), pids)
             for pid in victims:
                 os.kill(pid, signal.SIGKILL)
             if victims:
