@@ -44,7 +44,8 @@ class Daemon:
         if self._child is not None:
             self._child.poll()  # reaps a child that has ended
         record = self._remembered()
-        return record['pid'] if record and _birth(record['pid']) == record['birth'] else None
+        # Of a daemon that ended before it was recorded there is no birth.
+        return record['pid'] if record.get('birth') and _birth(record['pid']) == record['birth'] else None
 
     @property
     def runs(self) -> bool:

@@ -50,6 +50,12 @@ class Daemons(testtools.TestCase):
         self.assertFalse((self.dir / 'record.json').exists())
         other.stop()
 
+    def test_process_that_ended_before_it_was_recorded_does_not_run(self):
+        ended = subprocess.Popen(['true'])
+        ended.wait()
+        self.daemon._remember(ended.pid, 'm')
+        self.assertEqual((False, None), (self.daemon.runs, self.daemon.process()))
+
     def test_process_runs_in_its_own_session(self):
         started = self.start()
         fields = Path(f'/proc/{started.pid}/stat').read_text().rpartition(')')[2].split()
