@@ -63,8 +63,8 @@ class BackendLease:
     A ``guarded`` backend is told of each renewal before this process relies on it. At a stop its lease is not given up, but
     prolonged: until it runs out a process that is started again on this host goes on without a break. It is passed on when
     this machine is drained and another one is ready: the event of ``wait`` is set then, ``passes`` says so, and ``pass_on``
-    ends it. It is given up when the backend cannot be taken up here and another machine could: that is a problem of this
-    machine as long as a lease lasts.
+    ends it. It is given up when the backend cannot be taken up here and another machine could: the reason is reported as the
+    problem of this machine for the length of a lease.
     """
 
     def __init__(

@@ -161,7 +161,7 @@ def tidy(copy: BtrfsCopy) -> None:
 
 
 def tidy_source(copy: BtrfsCopy) -> None:
-    """Delete the copy's data at the source. If it cannot be reached, they go with the share server there."""
+    """Delete what the copy has at the source, if that can be reached."""
     try:
         with copy.session() as session:
             copy.clear(session)

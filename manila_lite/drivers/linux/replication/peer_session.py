@@ -122,7 +122,7 @@ class PeerSession:
         self._process.kill()
 
     def _request(self, verb: str, about: dict[str, object]) -> float:
-        """Send the request. Returns when the answer has to be there."""
+        """Send the request. Return the time by which the answer has to be there."""
         until = time.monotonic() + _PATIENCE.get(verb, SILENCE)
         words = json.dumps({'verb': verb, **about}).encode() + b'\n'
         try:
