@@ -267,6 +267,13 @@ class OfShares(Force, test_share_migration.MigrationTest):
         self.task_is(share, _COPIED)
         return share
 
+    def copied_elsewhere(self, share):
+        """Cancel the migration by force, and have the share copied to ``gamma``."""
+        self.manage('migration', 'cancel', '--force', share['id'])
+        self.is_free(share)
+        self.assertEqual(202, self.start(share, 'test@gamma')[0])
+        self.task_is(share, _COPIED)
+
     def is_free(self, share):
         shown = self.shown(share)
         self.assertEqual(('available', 'migration_cancelled'), (shown['status'], shown['task_state']))
@@ -318,10 +325,7 @@ class OfShares(Force, test_share_migration.MigrationTest):
         held = self.held_at_rest('beta')
         share = self.copied()
         with self.down('beta'):
-            self.manage('migration', 'cancel', '--force', share['id'])
-            self.is_free(share)
-            self.assertEqual(202, self.start(share, 'test@gamma')[0])
-            self.task_is(share, _COPIED)
+            self.copied_elsewhere(share)
             self.act(share, 'migration_complete')
             self.task_is(share, 'migration_success')
         self.at_rest()
@@ -331,10 +335,7 @@ class OfShares(Force, test_share_migration.MigrationTest):
     def test_later_move_is_a_success_while_the_destination_of_the_first_is_down(self):
         share = self.copied()
         with self.down('beta'):
-            self.manage('migration', 'cancel', '--force', share['id'])
-            self.is_free(share)
-            self.assertEqual(202, self.start(share, 'test@gamma')[0])
-            self.task_is(share, _COPIED)
+            self.copied_elsewhere(share)
             with self.down('alpha'):
                 self.act(share, 'migration_complete')
                 self.task_is(share, 'migration_completing')
