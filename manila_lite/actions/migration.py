@@ -253,7 +253,8 @@ class Requests(Generic[M, D]):
 
 
 def must_have_left(row: Row[Any], name: str) -> None:
-    """Refuse a resource whose last move is no success yet: its former exports may be open, and its task state tells of one.
+    """Refuse a resource whose last move is not yet a success. Its former exports may be open, and its task state can tell of
+    one move only.
 
     :raises errors.Conflict: its task state says so.
     """

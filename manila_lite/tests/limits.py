@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every test that the package ``manila_lite.tests`` loads: a limit, and no skip for want of a program in CI.
+"""Rules for every test that the package ``manila_lite.tests`` loads: a limit, and no skip for want of a program in CI.
 
 stestr has the package load them. ``python -m testtools.run`` of a module or a class loads that alone, without any of this.
 

@@ -161,7 +161,7 @@ def tidy(copy: BtrfsCopy) -> None:
 
 
 def tidy_source(copy: BtrfsCopy) -> None:
-    """Delete what the copy has at the source, if that can be reached."""
+    """Delete the copy's data at the source, if the source can be reached."""
     try:
         with copy.session() as session:
             copy.clear(session)

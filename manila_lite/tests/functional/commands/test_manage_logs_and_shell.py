@@ -195,7 +195,7 @@ class Logs(Alone):
         self.assertIn('usage:', self.manage('logs', 'syslog', 'x', status=2)[1])
 
     def refusal_without_logs(self, *words):
-        """Run a command that is refused, where ``/var/log`` is empty; return what it says."""
+        """Run a command that is refused, where ``/var/log`` is empty; return its message."""
         if os.geteuid():
             self.skipTest('hiding the syslog of this machine from a command needs root')
         done = subprocess.run(
