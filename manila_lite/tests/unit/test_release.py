@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commit of a release, in every kind of installation."""
 
-import io
 import json
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 import fixtures
@@ -66,9 +64,10 @@ class Commits(testtools.TestCase):
 
     def test_archive_tells_the_commit_that_it_was_made_of(self):
         archive = self.git('archive', 'HEAD', text=False)
-        with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-            packed.extractall(self.folder / 'archive', filter='data')
-        self.assertEqual(self.commit, self.told(self.folder / 'archive'))
+        place = self.folder / 'archive'
+        place.mkdir()
+        subprocess.run(['tar', '-x', '-C', place], input=archive, check=True)
+        self.assertEqual(self.commit, self.told(place))
 
     def test_package_tells_what_was_written_when_it_was_built(self):
         (self.tree / 'manila_lite/commit.txt').write_text('0123456789abcdef-dirty\n')
