@@ -253,6 +253,9 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
             code='already_there',
         )
     must_have_left(share, 'Share')
+    if share.share_server_id:
+        for server in share_server_queries.list_by_ids(conn, (share.share_server_id,)):
+            must_have_left(server, 'Share server')
     _snapshots_must_be_movable(conn, move)
 
 

@@ -15,21 +15,35 @@ from manila_lite.db.queries import share_migration, share_server_migration
 #: Task states of a migration that goes on.
 _GOING_ON = tuple(state.value for state in states.Migration if state not in states.MIGRATION_ENDS)
 _shares, _servers, _networks = models.shares, models.share_servers, models.share_networks
-#: By resource type: its table, the kinds of its migrations and of the operations that delete sources, the columns with the
-#: resources of the latter, and the project of a row.
-_MOVING: dict[str, tuple[sa.Table, str, str, tuple[Any, ...], Any]] = {
+_instances, _sources = models.share_instances, models.share_servers.alias('sources')
+
+
+def _is_left(machine: states.StateMachine, status: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that a source with this status is being deleted, or could not be."""
+    verb = machine['delete']
+    return status.in_((verb.during, verb.fail))
+
+
+#: By resource type: its table, the kind of its migrations, the condition that the source of the last one is still there, and
+#: the project of a row.
+_MOVING: dict[str, tuple[sa.Table, str, sa.ColumnElement[bool], Any]] = {
     states.SHARE.resource_type: (
         _shares,
         share_migration.KIND,
-        share_migration.RELEASE,
-        (_shares.c.id,),
+        sa.exists().where(
+            _instances.c.share_id == _shares.c.id,
+            _instances.c.is_secondary,
+            _is_left(states.SHARE, _instances.c.status),
+        ),
         _shares.c.project_id,
     ),
     states.SHARE_SERVER.resource_type: (
         _servers,
         share_server_migration.KIND,
-        share_server_migration.RELEASE,
-        (_servers.c.id, _servers.c.source_share_server_id),
+        sa.exists().where(
+            _sources.c.id.in_((_servers.c.id, _servers.c.source_share_server_id)),
+            _is_left(states.SHARE_SERVER, _sources.c.status),
+        ),
         sa.select(_networks.c.project_id)
         .where(_networks.c.id == _servers.c.share_network_id)
         .scalar_subquery(),
@@ -52,15 +66,12 @@ def task_states_of(conn: Connection, resource_ids: Iterable[str]) -> dict[str, s
 def list_ended(conn: Connection, resource_type: str, resource_id: str | None = None) -> list[Row[Any]]:
     """Return shares or share servers (or only one) whose task state is that of a migration, and that are not migrated.
 
-    Those that have moved wait in ``migration_completing`` for the deletion of a source that did not end its exports.
+    Those that have moved wait in ``migration_completing`` for the deletion of a source that did not end its exports, also if a
+    try of it failed.
     """
-    table, kind, release, sources, project_id = _MOVING[resource_type]
-    operations = models.operations
-    migration = sa.exists().where(operation_on(table.c.id, operations.c.kind == kind))
-    closing = sa.and_(
-        table.c.task_state == states.Migration.COMPLETING,
-        sa.or_(*(sa.exists().where(operation_on(one, operations.c.kind == release)) for one in sources)),
-    )
+    table, kind, source_is_left, project_id = _MOVING[resource_type]
+    migration = sa.exists().where(operation_on(table.c.id, models.operations.c.kind == kind))
+    closing = sa.and_(table.c.task_state == states.Migration.COMPLETING, source_is_left)
     query = (
         sa.select(table.c.id, project_id.label('project_id'), table.c.task_state, since(table))
         .where(table.c.task_state.in_(_GOING_ON), ~migration, ~closing)

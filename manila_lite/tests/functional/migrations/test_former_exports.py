@@ -195,6 +195,7 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
             self.at_rest()
             self.assertEqual('migration_completing', self.shown(share)['task_state'])
+            self.waits(share['id'])
             if by_hand:
                 self.assertEqual(
                     202, self.act(share, 'reset_task_state', {'task_state': 'migration_success'})[0]
@@ -278,5 +279,24 @@ class ServersByHost(Closing, test_host_assisted_servers.CopiedServers):
         self.assertEqual((409, 'former_export_open'), (status, document['conflictingRequest']['reason']))
         self.assertIn('their backend did not close them', self.messages(shares[0]))
         self.service.knob('alpha', '')
+        self.task_is({'id': target}, 'migration_success')
+        self.has_moved(server, shares, target)
+
+    def test_shares_stay_while_the_server_that_they_left_cannot_be_deleted(self):
+        server, shares = self.made()
+        target = self.begin(server, shares, new_share_network_id=self.make_network('other'))
+        self.task_is(server, test_host_assisted.READY)
+        self.service.knob('alpha', 'update_access:fail_final', 'delete_share:fail_final')
+        self.complete(server)
+        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'error')
+        self.at_rest()
+        self.task_is({'id': target}, 'migration_completing')
+        self.waits(server['id'], target)
+        status, document, _ = self.admin.action(
+            shares[0]['id'], 'migration_start', {**test_share_migration.WANTED, 'host': 'test@alpha'}
+        )
+        self.assertEqual((409, 'former_export_open'), (status, document['conflictingRequest']['reason']))
+        self.service.knob('alpha', '')
+        self.admin.ok('DELETE', f'/share-servers/{server["id"]}')
         self.task_is({'id': target}, 'migration_success')
         self.has_moved(server, shares, target)
