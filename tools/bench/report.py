@@ -167,8 +167,8 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
 def main(
     doc: str, measure: Callable[[Report], None], options: Mapping[str, dict[str, Any]] | None = None
 ) -> int:
-    """Run one benchmark as a command. With ``--check`` a missed target is a failure. ``options``: more of them, with the
-    arguments of ``add_argument``.
+    """Run one benchmark as a command. It fails if it measured nothing, and with ``--check`` if it missed a target. ``options``:
+    more of them, with the arguments of ``add_argument``.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_sizes(parser)
@@ -178,4 +178,4 @@ def main(
     report = Report(os.path.splitext(os.path.basename(sys.argv[0]))[0], args)
     measure(report)
     report.show()
-    return int(args.check and any(line.met is False for line in report.lines))
+    return int(not report.lines or (args.check and any(line.met is False for line in report.lines)))

@@ -21,20 +21,26 @@ CHEAP = ('lists', 'scheduler', 'ensure', 'usage')
 
 
 class Benchmarks(testtools.TestCase):
-    def run_script(self, *words):
-        done = subprocess.run(
+    def script(self, *words):
+        return subprocess.run(
             [sys.executable, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL
         )
+
+    def run_script(self, *words):
+        return self.output(self.script(*words))
+
+    def output(self, done):
         self.assertEqual(0, done.returncode, done.stderr[-2000:])
         return done.stdout
 
     def values_of(self, *words):
         """Run a benchmark that needs servers; return its figures. Skip the test only if one is not installed."""
-        *_, last = self.run_script(BENCH / 'every.py', '--tiny', *words).splitlines()
+        done = self.script(BENCH / 'every.py', '--tiny', *words)
+        for line in done.stdout.splitlines():
+            if line.startswith('Note: Nothing was measured: '):
+                self.skipTest(line)
+        *_, last = self.output(done).splitlines()
         (found,) = json.loads(last)
-        for note in found['notes']:
-            if note.startswith('Nothing was measured: '):
-                self.skipTest(note)
         return {line['what']: line['value'] for line in found['lines']}
 
     def test_fast_benchmarks_run_and_report_positive_values(self):
@@ -47,6 +53,15 @@ class Benchmarks(testtools.TestCase):
             for line in compared:
                 self.assertIn(line['baseline'], {other['what'] for other in one['lines']})
                 self.assertGreater(line['value'], 0, line)
+
+    def test_benchmark_that_measures_nothing_fails(self):
+        empty = (
+            f'import sys; sys.path[:0] = [{str(BENCH)!r}]; import report; '
+            'sys.exit(report.main("", lambda figures: figures.note("Nothing was measured: no peer")))'
+        )
+        done = self.script('-c', empty)
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertIn('Nothing was measured: no peer', done.stdout)
 
     def test_benchmark_of_access_reports_idle_and_busy_values(self):
         if lacks := base.missing():
