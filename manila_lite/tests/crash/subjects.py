@@ -15,6 +15,7 @@ from oslo_utils import timeutils
 from manila_lite.db import models
 from manila_lite.drivers.dummy.store import ServerRecord, ShareRecord, Store
 from manila_lite.tests.crash import files, places
+from manila_lite.tests.factories import shares as share_rows
 
 #: Next action of an operator by the task state of a migration; none is left for others.
 _NEXT = {
@@ -177,16 +178,14 @@ class Cell:
                     models.share_instances.c.share_id == self.share
                 )
             ).scalar()
-            conn.execute(
-                models.share_instances.insert().values(
-                    id=self.replica,
-                    share_id=self.share,
-                    status='error',
-                    access_rules_status='active',
-                    share_type_id=kind,
-                    is_secondary=True,
-                    replica_state='error',
-                )
+            share_rows.instance(
+                conn,
+                self.share,
+                self.replica,
+                status='error',
+                share_type_id=kind,
+                is_secondary=True,
+                replica_state='error',
             )
             conn.execute(
                 models.messages.insert().values(
@@ -216,15 +215,7 @@ class Cell:
                     id=self.share, project_id=self.project, size=2, share_proto='NFS', snapshot_support=True
                 )
             )
-            conn.execute(
-                models.share_instances.insert().values(
-                    id=self.share,
-                    share_id=self.share,
-                    status='error',
-                    access_rules_status='active',
-                    share_type_id=kind,
-                )
-            )
+            share_rows.instance(conn, self.share, self.share, status='error', share_type_id=kind)
             conn.execute(
                 models.messages.insert().values(
                     id=self.share,

@@ -10,6 +10,7 @@ from manila_lite.db import models
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 from manila_lite.tests import fixtures
 from manila_lite.tests.crash import truth
+from manila_lite.tests.factories import shares as share_rows
 
 
 class Truth(testtools.TestCase):
@@ -34,11 +35,7 @@ class Truth(testtools.TestCase):
     def plant_share(self, status, host='test@alpha#pool1', **more):
         share_id = self.insert(models.shares, size=1, share_proto='NFS', **more)
         with self.engine.begin() as conn:
-            conn.execute(
-                models.share_instances.insert().values(
-                    id=share_id, share_id=share_id, host=host, status=status, access_rules_status='active'
-                )
-            )
+            share_rows.instance(conn, share_id, share_id, status=status, host=host)
         return share_id
 
     def plant_snapshot(self, status):

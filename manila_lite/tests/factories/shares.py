@@ -6,6 +6,15 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite.db import models
 
 
+def instance(conn, share_id, instance_id, status='available', **columns):
+    """Insert an instance of a share, with the active rules of one that is served, and more ``columns``."""
+    conn.execute(
+        models.share_instances.insert().values(
+            id=instance_id, share_id=share_id, status=status, access_rules_status='active', **columns
+        )
+    )
+
+
 def make(conn, count, *, type_id, zone_id=None, project='p', host='test@alpha#pool1'):
     """Make ``count`` available shares, each with two pairs of metadata, two exports, two rules, a snapshot, a message
     and an operation that is done.

@@ -11,6 +11,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import share_types
 from manila_lite.tests.factories import backups, groups, replicas
+from manila_lite.tests.factories import shares as share_rows
 from manila_lite.tests.functional import base, manage
 
 _LONG_AGO = datetime.datetime.fromisoformat('2020-01-01')
@@ -275,17 +276,14 @@ class RecordsTest(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             [own] = replicas.replicable(conn, [share])
             kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
-            conn.execute(
-                models.share_instances.insert().values(
-                    id=replica,
-                    share_id=share,
-                    status='available',
-                    access_rules_status='active',
-                    share_type_id=kind,
-                    host='test@alpha#pool1',
-                    is_secondary=True,
-                    replica_state='in_sync',
-                )
+            share_rows.instance(
+                conn,
+                share,
+                replica,
+                share_type_id=kind,
+                host='test@alpha#pool1',
+                is_secondary=True,
+                replica_state='in_sync',
             )
         for status in ('available', 'error'):
             self.write(models.share_instances, own, status=status)

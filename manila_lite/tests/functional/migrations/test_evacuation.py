@@ -13,6 +13,7 @@ from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
 from manila_lite.operation_data.evacuation import Evacuate, Figures, Moving
 from manila_lite.scheduler import evacuation
+from manila_lite.tests.factories import shares as share_rows
 from manila_lite.tests.functional import base, served
 from manila_lite.tests.functional.api.test_budgets import counting
 
@@ -460,17 +461,15 @@ class Rows(EvacuationTest):
                 ('gone', None, 'deleting'),
             ):
                 ids[name] = uuidutils.generate_uuid()
-                conn.execute(
-                    models.share_instances.insert().values(
-                        id=ids[name],
-                        share_id=share['id'],
-                        status=status,
-                        access_rules_status='active',
-                        share_type_id=kind,
-                        host='test@old#pool1',
-                        is_secondary=True,
-                        replica_state=state,
-                    )
+                share_rows.instance(
+                    conn,
+                    share['id'],
+                    ids[name],
+                    status=status,
+                    share_type_id=kind,
+                    host='test@old#pool1',
+                    is_secondary=True,
+                    replica_state=state,
                 )
         self.addCleanup(self.forget, ids.values())
         left = self.ended(self.evacuate('test@old'), 'failed')['report']['left']

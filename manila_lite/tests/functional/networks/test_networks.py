@@ -25,6 +25,7 @@ from manila_lite.network import load
 from manila_lite.network.interface import Address
 from manila_lite.tests import waiting
 from manila_lite.tests.factories import networks
+from manila_lite.tests.factories import shares as share_rows
 from manila_lite.tests.functional import base
 
 
@@ -303,16 +304,7 @@ class InUse(NetworkTest):
         share, instance = uuidutils.generate_uuid(), uuidutils.generate_uuid()
         with self.db.writer() as conn:
             conn.execute(models.shares.insert().values(id=share, project_id='p', size=1, share_proto='NFS'))
-            conn.execute(
-                models.share_instances.insert().values(
-                    id=instance,
-                    share_id=share,
-                    status='available',
-                    access_rules_status='active',
-                    share_network_id=network_id,
-                    share_server_id=server_id,
-                )
-            )
+            share_rows.instance(conn, share, instance, share_network_id=network_id, share_server_id=server_id)
 
     def test_delete_of_a_network_with_shares_is_refused(self):
         network = self.network()['id']

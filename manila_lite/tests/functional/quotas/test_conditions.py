@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.queries import quota_counts, quotas
+from manila_lite.tests.factories import shares as share_rows
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.api.test_budgets import counting
 from manila_lite.tests.functional.touching import Touching
@@ -47,16 +48,7 @@ class Projects(base.ServiceTest):
                     **more,
                 )
             )
-            conn.execute(
-                models.share_instances.insert().values(
-                    id=share,
-                    share_id=share,
-                    share_type_id=kind,
-                    status='available',
-                    access_rules_status='active',
-                    replica_state='active',
-                )
-            )
+            share_rows.instance(conn, share, share, share_type_id=kind, replica_state='active')
             conn.execute(
                 models.snapshots.insert().values(
                     id=uuidutils.generate_uuid(),

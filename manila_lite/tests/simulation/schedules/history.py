@@ -9,6 +9,7 @@ from manila_lite import context
 from manila_lite.actions import schedules
 from manila_lite.db import models
 from manila_lite.db.queries import quotas
+from manila_lite.tests.factories import shares as share_rows
 from manila_lite.tests.simulation import history
 from manila_lite.tests.simulation.schedules import oracle
 from manila_lite.tests.simulation.schedules.deployment import SchedulesDeployment
@@ -141,15 +142,7 @@ class SchedulesHistory(history.History):
 
     def _insert_share(self, conn, name, status, **more):
         conn.execute(models.shares.insert().values(id=name, snapshot_support=True, **_OF_OWNER, **more))
-        conn.execute(
-            models.share_instances.insert().values(
-                id=name,
-                share_id=name,
-                host=f'{self.world.host}#a',
-                status=status,
-                access_rules_status='active',
-            )
-        )
+        share_rows.instance(conn, name, name, status=status, host=f'{self.world.host}#a')
 
     def _schedule(self, ctx):
         wanted = {
