@@ -18,7 +18,7 @@ _shares, _servers, _networks = models.shares, models.share_servers, models.share
 _instances, _sources = models.share_instances, models.share_servers.alias('sources')
 
 
-def _is_left(machine: states.StateMachine, status: Any) -> sa.ColumnElement[bool]:
+def _is_left(machine: states.StateMachine, status: sa.Column[Any]) -> sa.ColumnElement[bool]:
     """Return the condition that a source with this status is being deleted, or could not be."""
     verb = machine['delete']
     return status.in_((verb.during, verb.fail))
