@@ -223,7 +223,9 @@ def _network(
 def _must_be_movable(conn: Connection, move: ShareMove) -> None:
     share = move.share
     share_bin.must_be_out(share)
-    if share.status in _MOVING:
+    others = shares.list_second_instances(conn, share_id=share.id)
+    # A request that was faster may have begun between the two questions.
+    if share.status in _MOVING or any(row.status == states.SHARE['receive'].during for row in others):
         raise errors.WrongState(f'Share {share.id} is being migrated already.', code='already_migrating')
     if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE:
         raise errors.WrongState(
@@ -239,7 +241,7 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
             f'Share {share.id} has a share type with replicas ({share.replication_type}) and cannot be '
             'migrated.'
         )
-    for row in shares.list_second_instances(conn, share_id=share.id):
+    for row in others:
         if row.status == states.SHARE['delete'].during and engine.backend_of(row.host) != move.host:
             continue  # its backend may be down for ever, and this move does not go there
         raise errors.Conflict(

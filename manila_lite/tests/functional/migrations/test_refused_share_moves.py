@@ -69,6 +69,12 @@ class Shares(refused_moves.Moving):
             f'left share instance {left} on test@gamma#pool1; delete that instance first.',
         )
 
+    def test_migration_of_a_share_whose_target_was_just_made_is_refused(self):
+        """What a request sees of a faster one on PostgreSQL: the share was asked for before its migration, the target after."""
+        share = self.share()
+        self.aside(share, host=None, status='migrating_to')
+        self.start_no(share, 400, 'already_migrating', f'Share {share} is being migrated already.')
+
     def test_migration_to_a_type_without_its_qos_type_is_refused(self):
         self.start_no(
             self.share(),
