@@ -12,23 +12,30 @@ import testtools
 from manila_lite import errors, thread_reserve
 from manila_lite.tests import waiting
 
+#: The seconds of the product.
+_PATIENCE = thread_reserve.PATIENCE
+
 
 class Turns(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch('manila_lite.thread_reserve.time', self))
+        self.be_patient((waiting.LIMIT, waiting.LIMIT))
         self.ahead = 0.0
 
     def monotonic(self):
         return time.monotonic() + self.ahead
 
+    def be_patient(self, seconds):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.thread_reserve.PATIENCE', seconds))
+
     def inside(self, *ways):
-        """Take these turns, and let ten seconds pass."""
+        """Take these turns, and let more time pass than anybody waits for."""
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         for way in ways:
             stack.enter_context(way)
-        self.ahead += 10
+        self.ahead += 2 * waiting.LIMIT
 
     def refused(self, way):
         began = time.monotonic()
@@ -90,9 +97,6 @@ class Turns(testtools.TestCase):
 
     def test_short_concurrent_logins_are_all_served(self):
         """Of twenty quick callers at once, of whom one may be inside, none is refused."""
-        self.useFixture(
-            fixtures.MonkeyPatch('manila_lite.thread_reserve.PATIENCE', (waiting.LIMIT, waiting.LIMIT))
-        )
         found, refused = thread_reserve.ThreadReserve(2), []
 
         def go():
@@ -112,6 +116,7 @@ class Turns(testtools.TestCase):
 
     def test_wait_for_a_turn_ends_with_a_refusal(self):
         """No caller waits for long, even if each of those inside has just come."""
+        self.be_patient(_PATIENCE)
         found = thread_reserve.ThreadReserve(8)
         with found.work('a'), found.work('a'):
             self.assertRaises(errors.Busy, found.work('a').__enter__)
