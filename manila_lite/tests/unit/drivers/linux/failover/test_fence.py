@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fence: a host that still beats, or cannot be fenced, keeps its pool."""
 
-import threading
+import itertools
 import time
 from pathlib import Path
 
@@ -21,7 +21,6 @@ class FenceTest(testtools.TestCase):
         super().setUp()
         self.device = Path(self.useFixture(fixtures.TempDir()).path, 'device')
         self.device.write_bytes(bytes(64 << 10))
-        self.ended = threading.Event()
         for name, seconds in (
             ('_STILL', 0.6),
             ('_STILL_AFTER_COMMAND', 0.6),
@@ -33,20 +32,16 @@ class FenceTest(testtools.TestCase):
     def settle(self, *command, state='/lib/a', name='stor2', token='mine'):
         return fence.Fence(command, 10).settle(self.device, token, state, name)
 
-    def beats(self, until=None, token='other'):
-        """Have the other host beat until the file is there, or until the test ends; it lets go then."""
+    def beats(self, *, until=lambda beat: False, token='other'):
+        """Have the other host beat before each look at the mark, and let go instead if ``until`` says so."""
+        read, beats = mark.read, itertools.count(1)
 
-        def beat():
-            number = 0
-            while not self.ended.wait(0.05) and not (until and until.exists()):
-                number += 1
-                mark.write(self.device, mark.Mark(token, 'stor1', '/lib/a', number))
-            mark.write(self.device, mark.Mark(token, 'stor1', '/lib/a', number, True))
+        def look(device):
+            beat = next(beats)
+            mark.write(device, mark.Mark(token, 'stor1', '/lib/a', beat, until(beat)))
+            return read(device)
 
-        thread = threading.Thread(target=beat)
-        thread.start()
-        self.addCleanup(thread.join, waiting.LIMIT)
-        self.addCleanup(self.ended.set)
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.failover.mark.read', look))
 
     def test_pool_that_nobody_has_is_taken_at_once(self):
         self.assertIsNone(self.settle('/bin/false'))
@@ -60,6 +55,7 @@ class FenceTest(testtools.TestCase):
 
     def test_time_before_the_end_of_the_lease_counts(self):
         """Look at the mark while it stands still; the pool is taken at once then, also when nothing may be waited for."""
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.failover.fence._GAP', waiting.LIMIT))
         mark.write(self.device, _OTHER)
         one = fence.Fence((), 10)
         waiting.until(lambda: one.observe(self.device).seconds >= 0.6, 'the mark stands still')
@@ -84,8 +80,7 @@ class FenceTest(testtools.TestCase):
 
     def test_pool_is_taken_as_soon_as_it_is_let_go_of(self):
         mark.write(self.device, _OTHER)
-        self.beats()
-        threading.Timer(0.3, self.ended.set).start()
+        self.beats(until=lambda beat: beat > 3)
         self.assertTrue(self.settle().free)
 
     def test_failed_fence_command_keeps_the_pool_where_it_is(self):
@@ -107,7 +102,7 @@ class FenceTest(testtools.TestCase):
     def test_fence_command_ends_the_beats(self):
         off = self.device.with_name('off')
         mark.write(self.device, _OTHER)
-        self.beats(until=off)
+        self.beats(until=lambda beat: off.exists())
         self.assertTrue(self.settle('/usr/bin/touch', str(off)).free)
 
     def test_host_does_not_fence_itself_after_its_boot(self):

@@ -68,11 +68,20 @@ class PoolTest(testtools.TestCase):
         waiting.until(self.files.serving.exists, 'the guard serves')
         return one, thread
 
+    def oust(self, one):
+        """Have another host write its mark until the guard has seen it: a beat may replace the first."""
+
+        def seen():
+            mark.write(self.device, mark.Mark('other.boot', 'stor1', '/lib/a'))
+            return one._ousted.is_set()
+
+        waiting.until(seen, 'the guard sees the mark')
+
     def test_by_a_guard(self):
         ways = {
             'told': lambda one: one.end(),
             'the lease is over': lambda one: self.files.allow_until(0),
-            'ousted': lambda one: mark.write(self.device, mark.Mark('other.boot', 'stor1', '/lib/a')),
+            'ousted': self.oust,
         }
         for number, (way, end) in enumerate(ways.items(), 1):
             self.files.fenced.unlink(missing_ok=True)
