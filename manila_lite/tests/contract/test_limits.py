@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every test: limits, skips in CI, the end by the clock. Small tests in processes, with a second each."""
+"""What holds for every test: limits, skips in CI, the end by the clock. Small tests in processes: a second each."""
 
 import io
 import os
@@ -30,6 +30,9 @@ def load_tests(loader, tests, pattern):
 _WAITING = """
 import contextlib, threading, time, unittest
 import testtools
+from manila_lite.tests import limits
+
+limits._LAST = 300.0  # the stacks need time on a busy machine
 
 def wait_for_nobody():
     threading.Event().wait()
@@ -68,6 +71,9 @@ class SetsUp(testtools.TestCase):
 _STUCK = """
 import ctypes
 import testtools
+from manila_lite.tests import limits
+
+limits.BETWEEN = {between}
 
 def get_stuck():
     lock = ctypes.create_string_buffer(256)
@@ -75,6 +81,8 @@ def get_stuck():
         ctypes.PyDLL(None).pthread_mutex_lock(lock)
 
 class A(testtools.TestCase):
+    LIMITS = 300.0
+
     def test(self):
         pass
 
@@ -107,9 +115,9 @@ class Case(testtools.TestCase):
         (self.place / 'progress').mkdir()
         (self.place / 'small').mkdir()
         (self.place / 'small/__init__.py').write_text(_PACKAGE)
-        self.env = os.environ | {'OS_TEST_TIMEOUT': '1', 'PYTHONPATH': str(_ROOT)}
+        self.env = os.environ | {'PYTHONPATH': str(_ROOT)}
         self.env[limits.PROGRESS] = str(self.place / 'progress')
-        for name in ('PYTHON', 'TEST_ORDER_SEED', 'CI', limits.UNTIL):
+        for name in ('PYTHON', 'TEST_ORDER_SEED', 'CI', 'OS_TEST_TIMEOUT', limits.UNTIL):
             self.env.pop(name, None)
 
     def run_tests(self, text, *words):
@@ -149,6 +157,10 @@ def told(test):
 
 
 class Limits(Case):
+    def setUp(self):
+        super().setUp()
+        self.env['OS_TEST_TIMEOUT'] = '1'
+
     def test_hanging_test_fails_with_the_stacks_of_all_threads(self):
         tests, _ = self.run_tests(_WAITING)
         names = [f'{name}.test' for name in ('Fails', 'Plain', 'Swallows', 'Waits')]
@@ -163,17 +175,19 @@ class Limits(Case):
             self.assertIn(part, told(tests['Waits.test']))
         self.assertEqual([[]], self.progress('ended'), 'none passed')
 
-    def assert_ends(self, stuck, expected):
-        tests, said = self.run_tests(_STUCK.format(stuck=textwrap.dedent(stuck).replace('\n', '\n    ')))
+    def assert_ends(self, stuck, expected, between):
+        tests, said = self.run_tests(
+            _STUCK.format(stuck=textwrap.dedent(stuck).replace('\n', '\n    '), between=between)
+        )
         self.assertRegex(said, r'Timeout \(.*\n(.*\n)* .* in get_stuck\n')
         self.assertEqual(expected, statuses(tests))
         self.assertEqual([['small.test_it.A.test']], self.progress('begun'), 'it did not go to its end')
 
     def test_stuck_test_ends_its_process(self):
-        self.assert_ends(_IN_A_TEST, {'A.test': 'success', 'B.test': 'inprogress'})
+        self.assert_ends(_IN_A_TEST, {'A.test': 'success', 'B.test': 'inprogress'}, 300.0)
 
     def test_stuck_class_set_up_ends_its_process(self):
-        self.assert_ends(_IN_A_CLASS, {'A.test': 'success'})
+        self.assert_ends(_IN_A_CLASS, {'A.test': 'success'}, limits.BETWEEN)
 
     def test_process_that_ends_while_it_loads_tests_is_noted(self):
         self.run_tests('import os\n\nos._exit(0)\n', '--list')
