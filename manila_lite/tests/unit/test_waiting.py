@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The waits of tests: they end in time, and name the missing condition."""
 
+import types
+
 import fixtures
 import testtools
 
@@ -73,8 +75,10 @@ class Pauses(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.now, self.pauses = 0, []
-        self.useFixture(fixtures.MonkeyPatch('time.monotonic', lambda: self.now))
-        self.useFixture(fixtures.MonkeyPatch('time.sleep', self.pause))
+        clock = types.SimpleNamespace(monotonic=lambda: self.now, sleep=self.pause)
+        self.useFixture(
+            fixtures.MonkeyPatch('manila_lite.tests.waiting.time', clock)
+        )  # other threads have theirs
 
     def pause(self, seconds):
         self.pauses.append(seconds)
