@@ -1,32 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that do nothing are told from those that work."""
 
+import contextlib
 import subprocess
-import time
+import types
 
+import fixtures
 import testtools
 
 from manila_lite.host_copy.activity import Activity
+from manila_lite.tests import waiting
 
 
 class Stillness(testtools.TestCase):
-    def ends_still(self, *words):
-        """Say whether the process was still for 0.4 s, within 1.5 s."""
+    @contextlib.contextmanager
+    def running(self, *words):
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-            pulse, end = Activity(process.pid, 0.4), time.monotonic() + 1.5
             try:
-                while time.monotonic() < end:
-                    if pulse.is_still():
-                        return True
-                    time.sleep(0.02)  # sleeps: between two looks, for the longer while
-                return False
+                yield Activity(process.pid, 0.4)
             finally:
                 process.kill()
 
     def test_waiting_process_is_still(self):
-        self.assertTrue(self.ends_still('cat'))
-        self.assertTrue(self.ends_still('sh', '-c', 'cat; true'))
+        for words in (('cat',), ('sh', '-c', 'cat; true')):
+            with self.running(*words) as pulse:
+                waiting.until(pulse.is_still, 'it is still')
 
     def test_working_process_is_not_still(self):
-        self.assertFalse(self.ends_still('dd', 'if=/dev/zero', 'of=/dev/null', 'bs=64k'))
-        self.assertFalse(self.ends_still('sh', '-c', 'while :; do :; done'))
+        """Let time pass only after the process got some work done: others may have the processors for long."""
+        now = 1000.0
+        clock = types.SimpleNamespace(monotonic=lambda: now)
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.host_copy.activity.time', clock))
+        for words in (('dd', 'if=/dev/zero', 'of=/dev/null', 'bs=64k'), ('sh', '-c', 'while :; do :; done')):
+            with self.running(*words) as pulse:
+                for _ in range(4):
+                    before = pulse._counters()
+                    waiting.until(lambda pulse=pulse, before=before: pulse._counters() != before, 'it works')
+                    now += 0.4
+                    self.assertFalse(pulse.is_still())
