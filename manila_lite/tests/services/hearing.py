@@ -30,7 +30,7 @@ class Heard(fixtures.Fixture):
         listener = oslo_messaging.get_notification_listener(
             way, [oslo_messaging.Target(topic='notifications')], [self], executor='threading'
         )
-        listener.start()
+        listener.start(override_pool_size=1)  # several threads would change the order
         self.addCleanup(listener.wait)
         self.addCleanup(listener.stop)
 
