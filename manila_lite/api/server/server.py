@@ -12,6 +12,7 @@ import os
 import queue
 import socket
 import threading
+import time
 from typing import Any
 
 from cheroot import wsgi
@@ -175,13 +176,14 @@ class ApiServer:
         if self._crowd is None:
             return True
         self._settings.can_add_keepalive_connection = False
+        end = time.monotonic() + drain
         self._crowd.stop(drain)
         self._crowd.join()
         for requests, number in ((self._health, 1), (self._requests, self._threads)):
             for _ in range(number):
                 requests.put(None)
         for thread in self._workers:
-            thread.join(1.0)
+            thread.join(max(1.0, end - time.monotonic()))
         if any(thread.is_alive() for thread in self._workers):
             LOG.warning('%s: requests still under way after %s s', self.address, drain)
             return False
