@@ -8,6 +8,7 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.api.http import auth
+from manila_lite.tests import waiting
 
 
 class Known(testtools.TestCase):
@@ -17,6 +18,7 @@ class Known(testtools.TestCase):
         super().setUp()
         self.checked, self.seen = [], []
         self.passwords = auth._Passwords(self, self)
+        self.passwords._SECONDS = 2 * waiting.LIMIT  # longer than a test
 
     def check(self, user, password):
         """Stand for the password file."""
