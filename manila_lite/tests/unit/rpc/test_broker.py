@@ -57,6 +57,7 @@ class TestTls(testtools.TestCase):
     def test_server_that_shakes_hands_answers(self):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate())
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.broker._PATIENCE', waiting.LIMIT))
         said = []
 
         def serve():

@@ -24,11 +24,11 @@ class TestServer(base.BusTestCase):
 
     def busy(self):
         receiver = server.Server(self.conf, 'manila-share', 'h', [endpoint.Operations(self.work)])
-        receiver.start()
+        receiver.start(waiting.LIMIT)
         bus = clients.Bus(self.conf)
         bus.wake('share', 'h', 'work')
         self.assertTrue(self.inside.wait(waiting.LIMIT))
-        bus.close(5)
+        bus.close(waiting.LIMIT)
         return receiver
 
     def test_stop_waits_for_running_work(self):
@@ -46,17 +46,17 @@ class TestServer(base.BusTestCase):
     def test_stop_succeeds_twice_and_without_start(self):
         receiver = server.Server(self.conf, 'manila-share', 'h', [])
         self.assertTrue(receiver.stop(waiting.LIMIT))
-        receiver.start()
+        receiver.start(waiting.LIMIT)
         self.assertEqual([True, True], [receiver.stop(waiting.LIMIT), receiver.stop(waiting.LIMIT)])
 
     def test_an_idle_server_stops_at_once(self):
         receiver = server.Server(
             self.conf, 'manila-share', 'h', [endpoint.Operations(lambda _lanes: self.inside.set())]
         )
-        receiver.start()
+        receiver.start(waiting.LIMIT)
         bus = clients.Bus(self.conf)
         bus.wake('share', 'h', 'work')
-        bus.close(5)
+        bus.close(waiting.LIMIT)
         self.assertTrue(self.inside.wait(waiting.LIMIT))
         begin = time.monotonic()
         receiver.stop(waiting.LIMIT)
