@@ -45,10 +45,11 @@ class Owner:
 
     def take(self):
         """Open the file and lock it, for the first time."""
-        self._connect()
+        self._connect(waiting.LIMIT)  # a late answer would leave a lock that nobody knows
         directory = self._client.walk(*self._way)
         how = struct.pack('>III', 1, 0, 0) + nfs4.opaque(b'') + struct.pack('>I', 0) + nfs4.name(self._file)
         self._open(directory, how, reclaim=0)
+        self._client.wait_for_answers(_PATIENCE)
 
     def write(self, data, offset):
         """Write the data to the server's disk, under the lock.
@@ -75,10 +76,10 @@ class Owner:
             self._client.close()
         self._client = None
 
-    def _connect(self):
+    def _connect(self, seconds=_PATIENCE):
         address, netns = self._words
         nfs4.connected(address, _PORT, netns, _REACHED).close()
-        self._client = self._version(address, netns=netns, seconds=_PATIENCE)
+        self._client = self._version(address, netns=netns, seconds=seconds)
 
     def _next(self):
         self._sequence += 1
@@ -115,8 +116,8 @@ class Owner41(Owner):
 
     _version = nfs4.Client41
 
-    def _connect(self):
-        super()._connect()
+    def _connect(self, seconds=_PATIENCE):
+        super()._connect(seconds)
         self._client.become(self._name, self._verifier)
 
 
@@ -190,7 +191,7 @@ class Writer(threading.Thread):
     def end(self):
         """Stop writing."""
         self._ending.set()
-        self.join(30)
+        self.join(waiting.LIMIT)
 
 
 def record(number):

@@ -3,6 +3,8 @@
 
 import threading
 
+from manila_lite.tests import waiting
+
 
 class Writer(threading.Thread):
     """A client that stays mounted and writes one file after another until told to end.
@@ -33,12 +35,12 @@ class Writer(threading.Thread):
         """
         with self.busy:
             wanted = len(self.written) + more
-            if not self.busy.wait_for(lambda: len(self.written) >= wanted or self.failed, 60):
+            if not self.busy.wait_for(lambda: len(self.written) >= wanted or self.failed, waiting.LIMIT):
                 raise TimeoutError(f'a client hangs after {len(self.written)} files')
 
     def end(self):
         """Stop writing; return the failure."""
         self.ending.set()
-        self.join(60)
+        self.join(waiting.LIMIT)
         self.session.close()
         return self.failed

@@ -11,7 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-_SECONDS = 120
+from manila_lite.tests import waiting
+
+_SECONDS = waiting.LIMIT
 #: Words in smbclient's output that mean a failure.
 _FAILED = ('NT_STATUS_', 'failed')
 #: A line in the output of the command "du".

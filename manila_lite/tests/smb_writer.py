@@ -25,13 +25,13 @@ class Writer(threading.Thread):
         self._session = None
         self._ending = threading.Event()
         self.acknowledged, self.gaps = 0, []
-        self._connect()
+        self._connect(waiting.LIMIT, waiting.LIMIT)
         self.start()
 
-    def _connect(self):
+    def _connect(self, reached=_REACHED, starts=_STARTS):
         netns, path = self._where[:2]
-        nfs4.connected(path.split('\\')[2], _PORT, netns, _REACHED).close()
-        self._session = smb_client.Session(*self._where, seconds=_STARTS)
+        nfs4.connected(path.split('\\')[2], _PORT, netns, reached).close()
+        self._session = smb_client.Session(*self._where, seconds=starts)
         self._session.seconds = _PATIENCE
 
     def run(self):

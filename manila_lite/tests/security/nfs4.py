@@ -202,6 +202,10 @@ class Client:
         """Close the connection."""
         self._socket.close()
 
+    def wait_for_answers(self, seconds):
+        """Wait for each answer no longer than so many seconds from now on."""
+        self._socket.settimeout(seconds)
+
     def compound(self, *operations):
         """Send operations, each a number with its arguments as bytes. Return the result of each, or None.
 
