@@ -54,12 +54,12 @@ class TogetherTest(testtools.TestCase):
     def test_each_gets_its_own_error(self):
         futures = self.put_meanwhile('a', 'bad', 'c')
         self.assertEqual('C', futures[2].result(waiting.LIMIT))
-        self.assertEqual(('bad',), self.assertRaises(ValueError, futures[1].result, 60).args)
+        self.assertEqual(('bad',), self.assertRaises(ValueError, futures[1].result, waiting.LIMIT).args)
 
     def test_failed_write_fails_for_all_of_it_and_the_next_goes_on(self):
         futures = self.put_meanwhile('a', 'b', 'worst')
         for future in futures[1:]:
-            self.assertRaises(LookupError, future.result, 60)
+            self.assertRaises(LookupError, future.result, waiting.LIMIT)
         self.assertEqual('E', self.group.put('e'))
 
     def test_write_has_a_limit_and_what_is_left_comes_next(self):

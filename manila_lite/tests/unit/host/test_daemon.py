@@ -18,8 +18,7 @@ from manila_lite.tests import waiting
 _STRANGER = 65534
 _WITHOUT_ITS_FIRST_THREAD = """
 import ctypes, threading, time
-threading.Thread(target=time.sleep, args=(60,)).start()
-time.sleep(0.5)
+threading.Thread(target=time.sleep, args=(1000,)).start()
 ctypes.CDLL(None).pthread_exit(None)
 """
 
@@ -28,7 +27,7 @@ class Daemons(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.dir = Path(self.useFixture(fixtures.TempDir()).path)
-        self.words = [sys.executable, '-c', 'import time; time.sleep(60)', str(self.dir)]
+        self.words = [sys.executable, '-c', 'import time; time.sleep(1000)', str(self.dir)]
         self.daemon = daemon.Daemon(self.dir / 'record.json')
         self.addCleanup(self.daemon.stop)
 
@@ -103,7 +102,8 @@ class Daemons(testtools.TestCase):
     def test_process_has_ended_with_its_last_thread(self):
         """End the first thread alone: as after a kill, the process has no command line any more, and others go on a little."""
         self.words = [sys.executable, '-c', _WITHOUT_ITS_FIRST_THREAD, str(self.dir)]
-        started = self.start()
+        self.daemon.start(self.words, self.dir / 'log', start_key='m', env={})
+        started = self.daemon.process()
         waiting.until(lambda: started.status() == psutil.STATUS_ZOMBIE, 'its first thread has ended')
         self.assertEqual(started, self.daemon.process())
         self.daemon.stop()

@@ -82,7 +82,7 @@ class Polls(testtools.TestCase):
             (True, self.state),
             (True, place.with_name('c2')),
         ):
-            other = subprocess.Popen(sandbox.words(there, 'sleep', '60'))
+            other = subprocess.Popen(sandbox.words(there, 'sleep', '1000'))
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
             waiting.until(psutil.Process(other.pid).children, 'it has begun')

@@ -56,11 +56,11 @@ class ServicesTest(testtools.TestCase):
         for call in (lambda: parts.share_servers.ensure(server), lambda: parts.share_servers.prepare('s')):
             self.assertIn('has let go of the pool', str(self.assertRaises(CommandFailed, call)))
         self.assertEqual([], parts.share_servers.folders())
-        parts.keeper.take_up(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
+        parts.keeper.take_up(time.clock_gettime(time.CLOCK_BOOTTIME) + 600)
         self.assertIn('not a block device', str(self.assertRaises(CommandFailed, parts.pool.open)))
-        self.assertTrue(parts.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
+        self.assertTrue(parts.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 600))
         (self.root / 'state' / 'guard' / 'fenced').touch()
-        self.assertFalse(parts.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
+        self.assertFalse(parts.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 600))
         parts.keeper.stand_back()
         self.assertFalse((self.root / 'state' / 'guard' / 'fenced').exists())
 

@@ -39,7 +39,7 @@ class LettingGoTest(testtools.TestCase):
         beside.mkdir()
         users = []
         for place in (self.task.root, beside):
-            process = subprocess.Popen(['sleep', '60'], cwd=place)
+            process = subprocess.Popen(['sleep', '1000'], cwd=place)
             self.addCleanup(process.wait)
             self.addCleanup(process.kill)
             users.append(process.pid)
@@ -52,7 +52,7 @@ class LettingGoTest(testtools.TestCase):
         home.mkdir(parents=True)
         daemon = Daemon(home / 'smbd.json')
         daemon.start(
-            ['sh', '-c', 'sleep 60 & wait'],
+            ['sh', '-c', 'sleep 1000 & wait'],
             self.state / 'out',
             start_key='',
             env={'PATH': os.environ['PATH']},
