@@ -113,6 +113,9 @@ class Repository(FolderCase):
         )  # gpg's socket has a short path
         self.useFixture(fixtures.EnvironmentVariable('GNUPGHOME', str(self.keys)))
         self.addCleanup(run, 'gpgconf', '--kill', 'all')
+        # gpg would wait for five seconds until one that it starts answers.
+        nothing = subprocess.DEVNULL
+        subprocess.run(['gpg-agent', '--daemon'], stdin=nothing, stdout=nothing, stderr=nothing, check=True)
         self.make_key('one@example.org')
         self.address = f'file://{self.home}'
         self.published = 0
