@@ -90,3 +90,13 @@ class ServiceTest(testtools.TestCase):
     def caller(self, project='p', user='u', roles='member,reader', version=LATEST):
         """Return a caller in a project."""
         return Api(self.service.app, user, project, roles, version)
+
+    def ask_to_ensure(self, host):
+        """Ask a backend to ensure its shares, as soon as no run that it began by itself is open."""
+        answer = []
+
+        def accepted():
+            answer[:] = self.admin.call('POST', '/services/ensure-shares', {'host': host})
+            return answer[0] < 300
+
+        waiting.until(accepted, lambda: answer)

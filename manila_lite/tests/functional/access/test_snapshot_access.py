@@ -120,7 +120,7 @@ class SnapshotAccess(base.ServiceTest):
         self.settled(snapshot, {'10.0.0.5': 'active'})
         lose_exports(self.service.managers['alpha'].driver)
         self.assertEqual([], self.in_force(snapshot))
-        self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
+        self.ask_to_ensure('test@alpha')
         self.granted(snapshot, [('10.0.0.5', 'ro')])
 
     def test_access_rule_is_refused_without_mount_snapshot_support(self):

@@ -38,7 +38,7 @@ class Qos(base.ServiceTest):
         qos_type_id = self.qos('silver', maxbps='1000')
         share = self.caller().share(share_type=self.kind('slow', default_qos_type='silver'))['id']
         self.admin.ok('POST', f'/qos-types/{qos_type_id}/specs', {'specs': {'maxbps': '2000'}})
-        self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
+        self.ask_to_ensure('test@alpha')
         base.eventually(lambda: self.promised(share) == {'maxbps': '2000'}, 'the backend was not told')
 
     def test_backend_without_qos_is_not_chosen(self):
