@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 
 from manila_lite.db import models
+from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.functional import base
 
 _NETWORKS = """
@@ -195,7 +196,9 @@ class Refusals(base.ServiceTest):
     def test_subnet_is_refused_when_the_backend_is_down(self):
         network = self.network()
         self.share(network)
-        self.heard_of_backends(datetime.timedelta(hours=1))  # until the next heartbeat, in some seconds
+        # A heartbeat of their own must not come meanwhile.
+        self.patch(service_rows, 'heartbeat', lambda *args, **more: 0.0)
+        self.heard_of_backends(datetime.timedelta(hours=1))
         self.refused(network, 409, 'down')
         self.heard_of_backends(datetime.timedelta())
 
