@@ -7,7 +7,7 @@ from manila_lite import states
 from manila_lite.db import models
 from manila_lite.manager.plans import share_server_upkeep
 from manila_lite.tests.factories import networks
-from manila_lite.tests.functional import refused, served
+from manila_lite.tests.functional import base, refused, served
 
 #: Minutes: half a percent of it is longer than any test.
 _INTERVAL = 10_000
@@ -90,5 +90,10 @@ class Timer(served.ServedTest):
         self.user.ok('DELETE', f'/shares/{share["id"]}')
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
-        self.service.managers['alpha']._work_if_may(share_server_upkeep.remove_unused)
-        self.assertNotIn('active', [server.status for server in self.servers(network)])
+
+        def deleted():
+            # It does nothing for the moment in which a busy machine has not renewed the backend lease.
+            self.service.managers['alpha']._work_if_may(share_server_upkeep.remove_unused)
+            return 'active' not in [server.status for server in self.servers(network)]
+
+        base.eventually(deleted, 'a server stays')
