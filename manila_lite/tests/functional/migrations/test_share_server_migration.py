@@ -317,7 +317,7 @@ class Migration(MigrationTest):
         self.assertEqual(
             [1, 1, 2, 2], [event['payload']['phase'] for event in heard.of(share_server_id=server['id'])]
         )
-        last = heard.wait('share_server.migration_complete.end')['payload']
+        last = heard.wait('share_server.migration_complete.end', share_server_id=server['id'])['payload']
         self.assertEqual(
             (target, 'test@alpha', 'test@beta', self.network, 2, 2, 1),
             tuple(

@@ -310,7 +310,10 @@ class ManagedShares(Managing, base.ServiceTest):
             self.assertTrue(told['host'].startswith('test@alpha'))
         self.assertEqual(
             (path, 3),
-            tuple(heard.wait('share.manage.end')['payload'][key] for key in ('export_path', 'size')),
+            tuple(
+                heard.wait('share.manage.end', share_id=share['id'])['payload'][key]
+                for key in ('export_path', 'size')
+            ),
         )
         failed = self.managed('manage_error', export_path='10.0.0.1:/shares/none')
         self.assertIn(
