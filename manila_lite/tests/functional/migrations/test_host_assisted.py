@@ -66,11 +66,11 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
             (folder / name).write_text(text)
         return share
 
-    def begin(self, share, backend='beta', *, knob='create_share:hang', mounts=True):
-        """Start the migration, and return the id of the target, which can be mounted or not. With another knob, the destination
-        waits there until ``go_on``.
+    def begin(self, share, backend='beta', *knobs, mounts=True):
+        """Start the migration, and return the id of the target, which can be mounted or not. The destination has these knobs,
+        until ``go_on``, from the creation of the target on.
         """
-        self.service.knob(backend, knob)
+        self.service.knob(backend, 'create_share:hang', *knobs)
         # The driver could migrate it, too.
         self.assertEqual(
             (202, None), self.start(share, f'test@{backend}', **NOTHING, force_host_assisted_migration=True)
@@ -78,8 +78,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         target = self.target(share)
         if mounts:
             (self.place / target).mkdir()
-        if knob == 'create_share:hang':
-            self.go_on(backend)
+        self.service.knob(backend, *knobs)
         return target
 
     def go_on(self, backend='beta'):
@@ -115,7 +114,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
     def test_host_has_access_to_both_sides_until_the_share_has_moved(self):
         share = self.made(f='hello')
         source = self.instance(share)
-        target = self.begin(share, knob='update_access:hang_after')
+        target = self.begin(share, 'beta', 'update_access:hang_after')
         self.until_rules('beta', target, (_ME, 'rw'))
         self.go_on()
         self.until_rules('alpha', source, ('10.1.0.0/20', 'ro'), (_ME, 'ro'))
@@ -207,7 +206,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
     def test_destination_that_refuses_the_host_is_told(self):
         share = self.made()
         source = self.instance(share)
-        self.begin(share, knob='update_access:fail_final')
+        self.begin(share, 'beta', 'update_access:fail_final')
         self.has_stayed(share, source, 'migration_error')
 
     def test_cancelled_migrations_leave_nothing(self):
@@ -217,7 +216,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         ):
             share = self.made()
             source = self.instance(share)
-            target = self.begin(share, knob='update_access:hang_after')
+            target = self.begin(share, 'beta', 'update_access:hang_after')
             self.until_rules('beta', target, (_ME, 'rw'))
             self.assertEqual(202, self.act(share, *cancel)[0])
             self.go_on()
