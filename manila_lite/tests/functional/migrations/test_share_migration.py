@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 
 from manila_lite.db import models
-from manila_lite.db.queries import operations
 from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.doctor import examine
 from manila_lite.manager.plans import share_migration
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.api.test_budgets import counting
 
@@ -407,8 +407,14 @@ class Migration(MigrationTest):
         self.grant(share)
         self.start(share, 'test@gamma')
         self.task_is(share, 'migration_driver_phase1_done')
+
+        def released():  # the task state is seen before the worker saves the operation
+            with self.service.services.db.reader() as conn:
+                op = share_migration_queries.last(conn, share['id'])
+            return op if op.owner is None else None
+
+        op = waiting.until(released, 'a worker has the migration')
         with self.service.services.db.writer() as conn:  # it saved the rules, and not that it did
-            op = operations.list_of_resource(conn, share['id'], share_migration_queries.KIND)[-1]
             data = {name: value for name, value in op.data.items() if name != 'frozen'}
             conn.execute(models.operations.update().where(models.operations.c.id == op.id).values(data=data))
         self.act(share, 'migration_cancel')

@@ -15,6 +15,7 @@ from manila_lite.db.queries import share_server_migration as share_server_migrat
 from manila_lite.doctor import examine
 from manila_lite.drivers.dummy.store import SnapshotRecord
 from manila_lite.manager.plans import share_server_migration
+from manila_lite.tests import waiting
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -120,6 +121,18 @@ class MigrationTest(base.ServiceTest):
             ),
             f'not {state}',
         )
+
+    def untouched(self, server):
+        """Return the operation of the server's migration, which waits for the operator, once no worker has it any more: the
+        task state is seen before the worker saves the operation.
+        """
+
+        def released():
+            with self.service.services.db.reader() as conn:
+                op = share_server_migration_queries.last(conn, server['id'])
+            return op if op.owner is None else None
+
+        return waiting.until(released, 'a worker has the migration')
 
     def store(self, backend):
         return self.service.managers[backend].driver.store
@@ -763,9 +776,7 @@ class Migration(MigrationTest):
 
     def set_aside(self, server, task_state, **more):
         """Set the server's migration aside in this task state, as after too many tries; return the operation's id."""
-        table = models.operations
-        with self.service.services.db.reader() as conn:
-            op = share_server_migration_queries.last(conn, server['id'])
+        table, op = models.operations, self.untouched(server)
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(
                 table.update()
