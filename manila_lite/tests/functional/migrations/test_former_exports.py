@@ -267,6 +267,7 @@ class ServersByHost(Closing, test_host_assisted_servers.CopiedServers):
         network = self.make_network('other')
         target = self.begin(server, shares, new_share_network_id=network)
         self.task_is(server, test_host_assisted.READY)
+        self.set('lease', 2, 'operations')
         self.service.knob('alpha', 'update_access:hang', 'delete_share:hang')
         self.complete(server)
         for share in shares:

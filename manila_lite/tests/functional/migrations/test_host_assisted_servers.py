@@ -6,8 +6,8 @@ their exports. For real exports see ``linux/test_host_assisted_servers.py``.
 """
 
 import contextlib
+import datetime
 import threading
-import time
 import unittest
 
 import sqlalchemy as sa
@@ -17,6 +17,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import (
     allocations,
     migration_promises,
+    operations,
     share_server_migration,
     share_server_queries,
 )
@@ -63,6 +64,8 @@ class CopiedServers(test_share_server_migration.MigrationTest):
     def setUp(self):
         super().setUp()
         self.set('data_node_access_ips', [_ME])
+        # A source is waited for no longer than a lease: on the slowest machine it begins before that.
+        self.set('lease', waiting.LIMIT, 'operations')
 
     def set(self, name, value, group=None):
         conf = self.service.services.conf
@@ -552,10 +555,16 @@ class SameAddresses(CopiedServers):
         self.assertEqual({'error'}, {row['status'] for row in self.servers()})
         self.assertIn(why, self.messages(server))
 
+    def worked_on(self, server):
+        """Return the operation that gives the source other addresses, once a worker has it."""
+        with self.service.services.db.reader() as conn:
+            found = operations.list_of_resource(conn, server['id'], share_server_migration.READDRESS)
+        return next((op for op in found if op.owner), None)
+
     def rewrite(self, server, new):
         """Set the data of the server's migration to ``new`` of it."""
+        op = self.untouched(server)
         with self.service.services.db.writer() as conn:
-            op = share_server_migration.last(conn, server['id'])
             conn.execute(
                 models.operations.update()
                 .where(models.operations.c.id == op.id)
@@ -600,6 +609,7 @@ class SameAddresses(CopiedServers):
         self.complete(server)
         self.task_is(server, 'migration_error')
         self.assertIn('did not let go of its addresses for 2 seconds', self.messages(server))
+        self.set('lease', waiting.LIMIT, 'operations')
         self.rewrite(server, lambda data: data | {'from': 'test@alpha'})
         with self.service.services.db.writer() as conn:
             conn.execute(
@@ -614,10 +624,23 @@ class SameAddresses(CopiedServers):
 
     def test_source_that_takes_long_is_waited_for(self):
         server, shares, paths, target = self.ready()
-        self.set('lease', 2, 'operations')
         self.service.knob('alpha', 'ensure_servers:hang')
         self.complete(server)
-        time.sleep(5)  # sleeps: several leases of an operation that is worked on
+        op = waiting.until(lambda: self.worked_on(server), 'the source does not begin')
+        with self.service.services.db.writer() as conn:  # it began several leases ago
+            conn.execute(
+                models.operations.update()
+                .where(models.operations.c.id == op.id)
+                .values(next_run_at=op.next_run_at - datetime.timedelta(seconds=5 * waiting.LIMIT))
+            )
+        seen = set()
+
+        def looked():
+            with self.service.services.db.reader() as conn:
+                seen.add(share_server_migration.last(conn, server['id']).next_run_at)
+            return len(seen) > 3
+
+        base.eventually(looked, 'the destination does not look')
         self.assertEqual('', self.messages(server))
         self.service.knob('alpha', '')
         self.has_moved(server, shares, target)
