@@ -36,6 +36,9 @@ DEFAULT_TYPE = {
 }
 
 _CONFIG = """
+[api]
+migration_check_timeout = {limit}
+subnet_check_timeout = {limit}
 [DEFAULT]
 state_path = {state}
 host = test
@@ -111,7 +114,12 @@ class Service(fixtures.Fixture):
         bus = self._bus or self.useFixture(places.EmptyBus()).url
         self.addCleanup(self.end)
         text = _CONFIG.format(
-            state=state, database=database, bus=bus, backends=','.join(self._backends), extra=self._extra
+            state=state,
+            database=database,
+            bus=bus,
+            backends=','.join(self._backends),
+            extra=self._extra,
+            limit=waiting.LIMIT,
         )
         text += ''.join(_BACKEND.format(name=name) + more + '\n' for name, more in self._backends.items())
         path = self.state / 'manila_lite.conf'
