@@ -7,6 +7,7 @@ from oslo_utils import timeutils
 
 from manila_lite import context
 from manila_lite.db.queries import metrics_queries, operations, share_replicas
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.workflow import ensure
 
@@ -460,6 +461,9 @@ class Promoting(Replicating):
     def promote_after(self, share, replica, call):
         """Promote the replica while the share's backend is in ``call``; check that the old one gives no access after that."""
         old = self.active(share)
+        # It waits for no call that hangs for longer than a lease.
+        self.service.conf.set_override('lease', waiting.LIMIT, 'operations')
+        self.addCleanup(self.service.conf.clear_override, 'lease', 'operations')
         self.act(replica, 'promote')
         base.eventually(
             lambda: self.work_on(replica, share_replicas.PROMOTE).data.get('before'),
