@@ -3,6 +3,8 @@
 
 import datetime
 
+from oslo_utils import timeutils
+
 from manila_lite import errors
 from manila_lite.actions import shares
 from manila_lite.db import models
@@ -43,9 +45,9 @@ class Bin(ServiceTest):
 
 
 class Looks(ServiceTest):
-    """A recycle bin that is emptied when the test says so."""
+    """A recycle bin that is emptied when the test says so, or when the scheduler has started: it finds nothing expired then."""
 
-    EXTRA = 'soft_deleted_share_retention_time = 0\n'
+    EXTRA = 'soft_deleted_share_retention_time = 86400\n'
 
     def test_undeletable_share_does_not_block_other_expired_shares(self):
         caller = self.caller('bin')
@@ -63,6 +65,11 @@ class Looks(ServiceTest):
                     share_size=1,
                     share_proto='NFS',
                 )
+            )
+            conn.execute(
+                models.shares.update()
+                .where(models.shares.c.id.in_((stuck, free)))
+                .values(scheduled_to_be_deleted_at=timeutils.utcnow() - datetime.timedelta(seconds=1))
             )
         expiry.empty_bin(self.service.services)
         expiry.empty_bin(self.service.services)
