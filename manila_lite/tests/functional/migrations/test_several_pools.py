@@ -356,10 +356,11 @@ class Statements(test_share_server_migration.MigrationTest):
             self.at_rest()
             costs[count] = (
                 self.phase(
+                    server,
                     functools.partial(self.start, server, f'test@{backend}'),
                     functools.partial(self.task_is, server, _COPIED),
                 ),
-                self.phase(functools.partial(self.act, server, 'migration_complete'), self.at_rest),
+                self.phase(server, functools.partial(self.act, server, 'migration_complete'), self.at_rest),
             )
             table = models.share_instances
             with self.service.services.db.reader() as conn:
