@@ -147,6 +147,8 @@ class Restarts(RestartsTest):
         """Send SIGHUP faster than processes start; in the end, all have the newest configuration."""
         self.started()
         self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
+        # Nobody knows how many shares are made until all processes have the last name.
+        self.parts.ok('PUT', '/quota-sets/p', {'quota_set': {'shares': -1, 'gigabytes': -1}})
         clients = self.clients()
         old = self.workers()
         names = ['default', *(f'none{number}' for number in range(4)), 'default']
@@ -196,10 +198,20 @@ class Restarts(RestartsTest):
             ):
                 wire.putheader(name, value)
             wire.endheaders(_TYPE[:10])
+            port = wire.sock.getsockname()[1]
+            self.parts.until(lambda: self.has_accepted(port), 'a process has the connection')
             yield
             wire.send(_TYPE[10:])
             answer = wire.getresponse()
             self.assertEqual((200, 'close'), (answer.status, answer.getheader('Connection')), answer.read())
+
+    def has_accepted(self, port):
+        """Say whether a process has accepted the connection of the client at this port: later ones could have it, too."""
+        return any(
+            wire.raddr and wire.raddr.port == port
+            for child in process.children(self.master)
+            for wire in child.net_connections()
+        )
 
     def test_requests_under_way_are_answered_before_the_processes_end(self):
         self.started()
