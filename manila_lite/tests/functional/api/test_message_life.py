@@ -54,7 +54,7 @@ class Life(base.ServiceTest):
     def test_only_expired_messages_are_deleted(self):
         stays, goes = self.make('stays'), self.make('goes')
         with self.service.services.db.writer() as conn:
-            for resource_id, ends in ((stays['id'], 60), (goes['id'], -60)):
+            for resource_id, ends in ((stays['id'], 3600), (goes['id'], -3600)):
                 conn.execute(
                     models.messages.update()
                     .where(models.messages.c.id == resource_id)

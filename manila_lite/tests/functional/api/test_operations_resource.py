@@ -40,7 +40,7 @@ class Seen(base.ServiceTest):
         self.assertEqual('failed', mine['state'])
 
     def test_retried_operation_is_open_and_shows_that_it_failed_so_far(self):
-        self.service.conf.set_override('retry_delay', 60.0, 'operations')
+        self.service.conf.set_override('retry_delay', 3600.0, 'operations')
         self.addCleanup(self.service.conf.clear_override, 'retry_delay', 'operations')
         self.service.knob('alpha', 'create_share:fail@once')
         share = self.user.share(wait=None)
