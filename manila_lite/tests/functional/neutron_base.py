@@ -15,6 +15,7 @@ from manila_lite.conf import neutron as options
 from manila_lite.db import models
 from manila_lite.network import load
 from manila_lite.network.neutron_ports import OWNER
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.neutron import Neutron
@@ -29,6 +30,8 @@ auth_type = none
 endpoint_override = {url}
 [quota]
 share_networks = -1
+[api]
+subnet_check_timeout = {limit}
 """
 
 
@@ -46,7 +49,7 @@ class NeutronTest(base.ServiceTest):
                 raise
             raise unittest.SkipTest(f'no Neutron: {why}') from why
         cls.addClassCleanup(cls.server.cleanUp)
-        cls.EXTRA = _CONFIG.format(url=cls.server.url)
+        cls.EXTRA = _CONFIG.format(url=cls.server.url, limit=waiting.LIMIT)
         super().setUpClass()
 
     def setUp(self):

@@ -2,14 +2,13 @@
 """Answers of backends to requests that add a subnet to share servers in use: whose they are, and what a refusal says."""
 
 import concurrent.futures
-import time
 
 from manila_lite.db.queries import operations
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, served
 
 _CHECK = 'check_update_share_server_network_allocations'
-#: Seconds; a check takes as long here, so an answer in half of it has not waited for one.
-SLOW = 4
+_UPDATE = 'update_share_server_network_allocations'
 
 
 class SubnetAnswers(served.ServedTest):
@@ -20,14 +19,13 @@ class SubnetAnswers(served.ServedTest):
         return network
 
     def add(self, network, subnet, caller=None):
-        """Ask for one more subnet; return (status, the refusal or None, seconds)."""
-        began = time.monotonic()
+        """Ask for one more subnet; return (status, the refusal or None)."""
         status, document, _ = (caller or self.user).call(
             'POST',
             f'/share-networks/{network}/subnets',
             {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}},
         )
-        return status, document.get('conflictingRequest'), time.monotonic() - began
+        return status, document.get('conflictingRequest')
 
     def check(self, network, subnet, **more):
         """Ask whether the subnet can be added; return the answer."""
@@ -43,7 +41,7 @@ class SubnetAnswers(served.ServedTest):
         with concurrent.futures.ThreadPoolExecutor(1) as executor:
             first = executor.submit(self.add, network, 'blue-v6')
             base.eventually(lambda: self.asked(network), 'the backend is not asked')
-            status, refusal, _ = self.add(network, 'blue-v6')
+            status, refusal = self.add(network, 'blue-v6')
             self.assertEqual((409, 'same_change_pending'), (status, refusal['reason']), refusal)
             self.assertIn(network, refusal['message'])
             self.assertFalse(first.done())
@@ -58,16 +56,17 @@ class SubnetAnswers(served.ServedTest):
 
     def test_request_is_refused_as_soon_as_another_changes_the_servers(self):
         network = self.used_network()
-        self.fault(f'{_CHECK}:delay={2 * SLOW}@once\nupdate_share_server_network_allocations:delay=1')
+        # The first check has no answer, and the change does not end, before the request is refused.
+        self.fault(f'{_CHECK}:hang@once\n{_UPDATE}:hang')
         with concurrent.futures.ThreadPoolExecutor(1) as executor:
             late = executor.submit(self.add, network, 'blue-v6')
             base.eventually(lambda: self.asked(network), 'the backend is not asked')
-            base.eventually(lambda: _CHECK in self.used_faults(), 'the first check is not slow')
+            base.eventually(lambda: _CHECK in self.used_faults(), 'the first check does not hang')
             self.assertEqual(200, self.add(network, 'blue-small')[0])
-            status, refusal, seconds = late.result()
+            status, refusal = late.result(waiting.LIMIT)
         self.assertEqual((409, 'wrong_state'), (status, refusal['reason']), refusal)
         self.assertIn('being changed by another request', refusal['message'])
-        self.assertLess(seconds, 2 * SLOW)
+        self.service.knob('alpha', '')
         self.settled(network)
         self.assertEqual(['active'], [server.status for server in self.servers(network)])
 
@@ -77,12 +76,13 @@ class SubnetAnswers(served.ServedTest):
 
     def test_answer_of_a_request_survives_repeated_checks(self):
         network = self.used_network()
-        self.fault(f'{_CHECK}:delay=1')
+        self.fault(f'{_CHECK}:hang')
         with concurrent.futures.ThreadPoolExecutor(1) as executor:
             adding = executor.submit(self.add, network, 'blue-v6')
             base.eventually(lambda: self.asked(network), 'the backend is not asked')
             for _ in range(3):
                 self.check(network, 'blue-v6', reset_operation=True)
+            self.service.knob('alpha', '')
             self.assertEqual(200, adding.result()[0])
         self.settled(network)
 
@@ -102,11 +102,11 @@ class SubnetAnswers(served.ServedTest):
     def test_refusal_shows_the_exception_of_the_backend_to_administrators_only(self):
         network = self.used_network()
         self.fault(f'{_CHECK}:fail')
-        _, refusal, _ = self.add(network, 'blue-v6')
+        _, refusal = self.add(network, 'blue-v6')
         [server] = self.servers(network)
         self.assertEqual(
             f'Share servers {server.id} cannot be given the subnet: its backend failed to check it.',
             refusal['message'],
         )
-        _, shown, _ = self.add(network, 'blue-v6', caller=self.admin)
+        _, shown = self.add(network, 'blue-v6', caller=self.admin)
         self.assertIn('lost touch with the backend', shown['message'])
