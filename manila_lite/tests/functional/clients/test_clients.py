@@ -199,7 +199,7 @@ class Clients(commandline.Calls, testtools.TestCase):
             },
         )
         share = proxy.create_share(name='sdk', size=1, share_protocol='NFS', share_type='sdk')
-        share = proxy.wait_for_status(share, status='available', interval=0.2, wait=30)
+        share = proxy.wait_for_status(share, status='available', interval=0.2, wait=waiting.LIMIT)
         self.assertEqual(1, share.size)
         self.assertEqual(2, len(list(proxy.export_locations(share.id))))
         rule = proxy.create_access_rule(share.id, access_type='ip', access_to='10.0.0.9', access_level='rw')

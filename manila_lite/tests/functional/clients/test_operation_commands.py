@@ -6,7 +6,7 @@ import socket
 import time
 
 from manila_lite.cmd.api import Api
-from manila_lite.tests import waiting
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base, commandline
 from manila_lite.tests.functional.clients import terminal
 
@@ -146,8 +146,13 @@ class Waits(OperationTest):
         lines = self.running('wait', 'moving')
         bar.says('share.migrate: start, step 3 of 8')
         lines.says('start, step 3 of 8')
-        self.service.knob('beta', '')
+        # The first look of the copy ends with a part of it; the second one does not end before the bar has shown that.
+        self.service.knob('beta', 'share_migration_continue:hang_after')
+        store = self.service.managers['beta'].driver.store
+        base.eventually(lambda: list(store.snapshots.all()), 'nothing is copied')
+        self.service.knob('beta', 'share_migration_continue:hang')
         bar.says(_PART_OF_IT)
+        self.service.knob('beta', '')
         bar.says('wait, step 5 of 8')
         lines.says('wait, step 5 of 8')
         self.admin.action(share['id'], 'migration_complete')
@@ -222,6 +227,9 @@ class Waits(OperationTest):
         self.user.wait(f'/shares/{share["id"]}', 'share', 'available')
 
     def test_waiting_outlives_a_restart_of_the_api(self):
+        # No client gets this port while nobody listens there.
+        self.service.conf.set_override('osapi_share_listen_port', process.free_port())
+        self.addCleanup(self.service.conf.clear_override, 'osapi_share_listen_port')
         api = Api(self.service.services)
         api.start()
         self.turn('create_share:hang')
@@ -244,8 +252,6 @@ class Waits(OperationTest):
             for _ in range(2):
                 away.accept()[0].close()  # that is how a dying API answers
         self.turn()
-        self.service.conf.set_override('osapi_share_listen_port', api.port)
-        self.addCleanup(self.service.conf.clear_override, 'osapi_share_listen_port')
         again = Api(self.service.services)
         again.start()
         self.addCleanup(again.stop)

@@ -75,7 +75,7 @@ class Sdk(service.ClientTest):
 
     def share(self, name):
         made = self.recorder.create_share(name=name, size=1, share_protocol='NFS', share_type='default')
-        return self.recorder.wait_for_status(made, 'available', interval=0.05, wait=60)
+        return self.recorder.wait_for_status(made, 'available', interval=0.05, wait=waiting.LIMIT)
 
     def test_every_served_method_gives_the_expected_result(self):
         one = self.share('one')
@@ -116,7 +116,7 @@ class Sdk(service.ClientTest):
         two = self.share('two')
         [other] = [row for row in proxy.share_instances() if row.share_id == two.id]
         proxy.delete_share_instance(other.id)
-        proxy.wait_for_delete(two, interval=0.05, wait=60)
+        proxy.wait_for_delete(two, interval=0.05, wait=waiting.LIMIT)
 
     def metadata(self, proxy, one):
         proxy.set_share_metadata(one.id, a='b')
@@ -161,17 +161,17 @@ class Sdk(service.ClientTest):
         self.until(lambda: proxy.get_share(one.id), 'available')
         place = copy.provider_location
         proxy.unmanage_share_snapshot(made.id)
-        proxy.wait_for_delete(made, interval=0.05, wait=60)
+        proxy.wait_for_delete(made, interval=0.05, wait=waiting.LIMIT)
         back = proxy.manage_share_snapshot(one.id, place)
         self.until(lambda: proxy.get_share_snapshot(back.id), 'available')
         proxy.delete_share_snapshot(back.id)
-        proxy.wait_for_delete(back, interval=0.05, wait=60)
+        proxy.wait_for_delete(back, interval=0.05, wait=waiting.LIMIT)
 
     def managing(self, proxy, one):
         path = proxy.export_locations(one.id)[0].path
         host = proxy.get_share(one.id).host
         proxy.unmanage_share(one.id)
-        proxy.wait_for_delete(one, interval=0.05, wait=60)
+        proxy.wait_for_delete(one, interval=0.05, wait=waiting.LIMIT)
         back = proxy.manage_share('NFS', path, host, name='one', share_type='default')
         return self.until(lambda: proxy.get_share(back.id), 'available')
 
@@ -189,7 +189,7 @@ class Sdk(service.ClientTest):
         proxy.accept_share_transfer(transfer.id, auth_key=transfer.auth_key)
         proxy.delete_share_transfers(proxy.create_share_transfer(share_id=one.id))
         proxy.delete_share(one.id)
-        proxy.wait_for_delete(one, interval=0.05, wait=60)
+        proxy.wait_for_delete(one, interval=0.05, wait=waiting.LIMIT)
 
     def groups(self, proxy):
         kind = proxy._proxy.post(
@@ -217,16 +217,16 @@ class Sdk(service.ClientTest):
         )
         proxy.reset_share_group_snapshot_status(snapshot.id, 'available')
         proxy.delete_share_group_snapshot(snapshot.id)
-        proxy.wait_for_delete(snapshot, interval=0.05, wait=60)
+        proxy.wait_for_delete(snapshot, interval=0.05, wait=waiting.LIMIT)
         proxy.delete_share_group(made.id)
-        proxy.wait_for_delete(made, interval=0.05, wait=60)
+        proxy.wait_for_delete(made, interval=0.05, wait=waiting.LIMIT)
 
     def replicas(self, proxy):
         proxy.create_share_type(
             'safe', extra_specs={'driver_handles_share_servers': 'False', 'replication_type': 'dr'}
         )
         share = proxy.create_share(name='kept', size=1, share_protocol='NFS', share_type='safe')
-        proxy.wait_for_status(share, 'available', interval=0.05, wait=60)
+        proxy.wait_for_status(share, 'available', interval=0.05, wait=waiting.LIMIT)
         [active] = proxy.share_replicas(share_id=share.id)
         # The only backend that replicates has the share already.
         other = proxy.create_share_replica(share.id, availability_zone='nova')
@@ -237,9 +237,9 @@ class Sdk(service.ClientTest):
         for change in (proxy.resync_share_replica, proxy.promote_share_replica):
             change(active.id)  # changes nothing
         proxy.delete_share_replica(other.id)
-        proxy.wait_for_delete(other, interval=0.05, wait=60)
+        proxy.wait_for_delete(other, interval=0.05, wait=waiting.LIMIT)
         proxy.delete_share(share.id)
-        proxy.wait_for_delete(share, interval=0.05, wait=60)
+        proxy.wait_for_delete(share, interval=0.05, wait=waiting.LIMIT)
 
     def operators(self, proxy):
         [service] = proxy.services(host='test@alpha')
