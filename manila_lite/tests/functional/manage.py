@@ -10,7 +10,7 @@ import testtools
 
 from manila_lite.db import models
 from manila_lite.db.models import quota_triggers
-from manila_lite.tests import forks
+from manila_lite.tests import forks, waiting
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import places
@@ -37,6 +37,9 @@ class AloneTest(testtools.TestCase):
 
 class ManageTest(base.ServiceTest):
     """Base class of tests of commands on the database of a running service."""
+
+    #: A service whose row a test writes is up while commands run one after the other.
+    EXTRA = f'service_down_time = {waiting.LIMIT:.0f}\n'
 
     def setUp(self):
         super().setUp()
