@@ -33,6 +33,8 @@ def gunicorn(parts, *more):
         f'--workers={WORKERS}',
         '--threads=4',
         '--worker-class=gthread',
+        # A request that waits for a test is not cut off after half a minute.
+        f'--graceful-timeout={waiting.LIMIT:.0f}',
         '--access-logfile=-',
         *more,
     ]
