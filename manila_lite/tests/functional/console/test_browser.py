@@ -29,10 +29,11 @@ class ShareTest(base.ConsoleTest):
         self.see_title(name)
 
     def test_share_from_its_creation_to_its_end(self):
-        self.lite.knobs('create_share:delay=2')
+        self.lite.knobs('create_share:hang')
         self.create('first')
         self.see("//dd/span[normalize-space()='creating']")
         self.see('//progress')
+        self.lite.knobs()
         self.see("//dd/span[normalize-space()='available']")  # without a reload
         self.see_gone('//progress')
         share = self.lite.ok('GET', '/shares/detail?name=first')['shares'][0]

@@ -42,11 +42,12 @@ class OverviewTest(base.ConsoleTest):
         self.see("//section[.//h2='Running operations']//p[.='Nothing is being worked on.']")
         before = int(self.see("//ul[@class='figures']/li[1]").text.split()[0])
         good = int(self.see("//ul[@class='figures']/li[2]").text.split()[0])
-        self.lite.knobs('create_share:delay=2')
+        self.lite.knobs('create_share:hang')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': _EVIL}})
         self.see(
             "//section[.//h2='Running operations']//li[contains(., 'share: create')]//progress"
         )  # without a reload
+        self.lite.knobs()
         self.lite.wait(f'/shares/{share["share"]["id"]}', 'share', 'available')
         self.see_number('in all', before + 1)
         self.see_number('available', good + 1)
