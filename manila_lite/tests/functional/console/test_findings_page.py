@@ -2,9 +2,10 @@
 """Findings of the doctor in a real browser: shown with what mends them, and mended with a button; slow and failed requests."""
 
 import contextlib
+import re
+import signal
 import sqlite3
 import threading
-import time
 
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.console import base
@@ -120,10 +121,16 @@ class RequestsTest(WithRows):
         lock = self.rows()
         lock.execute('BEGIN IMMEDIATE')
         caller.start()
-        time.sleep(_LONG)  # sleeps: so long the request has to take
+        waiting.until(self.is_slow, self.lite.tail, pause=0.5)
         lock.rollback()
         caller.join(waiting.LIMIT)
         self.assertEqual([200], answers)
+
+    def is_slow(self):
+        """Say whether the service has had the request for long enough, by its own report."""
+        self.lite.process.send_signal(signal.SIGUSR2)
+        told = re.findall(r'POST /v2/types: since ([\d.]+) s', self.lite.log.read_text())
+        return told and float(told[-1]) > _LONG
 
     def test_requests_are_shown_with_ids_to_copy(self):
         self.open('findings', 'Findings')
