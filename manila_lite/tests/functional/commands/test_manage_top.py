@@ -60,9 +60,13 @@ class Plain(TopTest):
         share = self.admin.share()
         self.copy()
         evil = 'away\x1b[2J\u202e'
-        parked = self.plant(state='parked', finished_at=timeutils.utcnow(), error=evil)
+        # The last minute has what ended now, however late the command starts.
+        ended = timeutils.utcnow() + datetime.timedelta(minutes=10)
+        parked = self.plant(state='parked', finished_at=ended, error=evil)
         with self.service.services.db.reader() as conn:
             about = operations.get(conn, parked).resource_id
+            [made] = operations.list_of_resource(conn, share['id'], 'share.create')
+        self.change(made.id, finished_at=ended)
         out, _ = self.manage('top')
         self.assertNotRegex(out, '[\x00-\x09\x0b-\x1f\u202e]')
         self.assertRegex(
