@@ -88,9 +88,17 @@ class Pauses(BatchTest):
 
     def test_quick_work_and_the_end_wait_for_no_pause_of_a_burst(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.engine.runner._GATHER_IN_BURST', 3600.0))
-        burst = self.rows(3, 'greedy')
-        runner = self.runner()
+        burst, go_on = self.rows(3, 'greedy'), threading.Event()
+
+        def hold(work):
+            go_on.wait(waiting.LIMIT)
+
+        runner = self.runner(after=hold)
+        self.addCleanup(go_on.set)
         runner.start()
+        # A look whose work is over before the look itself begins no burst.
+        base.eventually(lambda: runner._found_at > 0, 'no work was found')
+        go_on.set()
         self.until(rows.DONE, burst)
         [ordinary], [quick] = self.rows(1, 'greedy'), self.rows(1, 'modest', FAST)
         runner.wake([WORK])
@@ -157,7 +165,8 @@ class Passing(BatchTest):
         def pass_on(work):
             with self.lock:
                 hangs.append(work.op.id)
-            if len(hangs) == 1:
+                is_first = len(hangs) == 1
+            if is_first:
                 go_on.wait(waiting.LIMIT)
             Passing.pass_on(self, work)
 
@@ -231,6 +240,7 @@ class Passing(BatchTest):
         runner = self.runner(many=self.many, after=pass_on)
         runner.start()
         base.eventually(lambda: fresh[0] in began or self.together, 'others wait for it too')
+        base.eventually(lambda: {*began} & {*idents}, 'the first has not begun')
         runner.wake()
         base.eventually(lambda: not runner._poke.is_set(), 'it does not look')
         self.assertEqual(1, len({*began} & {*idents}))
@@ -259,27 +269,17 @@ class Ending(BatchTest):
 
     def ending_together(self, idents):
         """Run the operations so that the ends of all but the first wait for that of the first."""
-        first_writes, all_wait, runner = threading.Event(), threading.Event(), self.runner()
-        put = runner.executor._ends.put
-        coming = []
+        runner, first = self.runner(), []
+        ends = runner.executor._ends
+        write = ends._write
 
-        def counted(end):
-            with self.lock:
-                coming.append(end)
-                if len(coming) == len(idents):
-                    all_wait.set()
-            return put(end)
+        def slow(found):
+            if not first:
+                first.append(found)
+                waiting.until(lambda: len(found) + len(ends._waiting) == len(idents), 'some do not end')
+            return write(found)
 
-        runner.executor._ends.put = counted
-        write = runner.executor._ends._write
-
-        def slow(ends):
-            if not first_writes.is_set():
-                first_writes.set()
-                self.assertTrue(all_wait.wait(waiting.LIMIT))
-            return write(ends)
-
-        runner.executor._ends._write = slow
+        ends._write = slow
         runner.start()
 
     def test_ends_that_come_during_a_commit_are_written_together(self):
@@ -292,6 +292,9 @@ class Ending(BatchTest):
     def test_end_that_cannot_be_written_holds_up_no_other(self):
         idents = self.rows(6, 'greedy')
         self.bad = self.worst = {idents[3]}
+        conf = self.service.services.conf
+        conf.set_override('max_attempts', 20, 'operations')  # each pause is twice as long: an hour and more
+        self.addCleanup(conf.clear_override, 'max_attempts', 'operations')
 
         def prepare(conn, works):
             for work in works:
