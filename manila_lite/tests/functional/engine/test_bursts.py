@@ -234,13 +234,14 @@ class Failures(BurstTest):
         self.available(made)
 
     def test_share_that_was_deleted_by_force_meanwhile_touches_no_other(self):
-        self.service.knob('alpha', 'create_share:delay=1')
+        self.service.knob('alpha', 'create_share:hang')
         made = self.burst(6)
         base.eventually(lambda: self.manager.busy == 6, 'not all are being made')
         table = models.shares
         with self.service.services.db.writer() as conn:
             conn.execute(models.share_instances.delete().where(models.share_instances.c.share_id == made[2]))
             conn.execute(table.delete().where(table.c.id == made[2]))
+        self.service.knob('alpha', '')
         self.available([share for share in made if share != made[2]])
         base.eventually(lambda: not self.manager.busy, 'one does not end')
 
@@ -288,11 +289,12 @@ class Failures(BurstTest):
     def test_extension_of_a_share_whose_status_was_reset_touches_no_other(self):
         made = self.burst(6)
         self.available(made)
-        self.service.knob('alpha', 'extend_share:delay=1')
+        self.service.knob('alpha', 'extend_share:hang')
         for share in made:
             self.admin.action(share, 'extend', {'new_size': 2})
         base.eventually(lambda: self.manager.busy == 6, 'not all are being extended')
         self.admin.action(made[3], 'reset_status', {'status': 'error'})
+        self.service.knob('alpha', '')
         self.available([share for share in made if share != made[3]])
         base.eventually(lambda: not self.manager.busy, 'one does not end')
         self.admin.wait(f'/shares/{made[3]}', 'share', 'error')
