@@ -3,7 +3,6 @@
 
 import dataclasses
 import threading
-import time
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils
@@ -179,7 +178,7 @@ class Trouble(base.ServiceTest):
         self.ends(good)
 
     def test_stop_does_not_wait_for_a_backlog(self):
-        runner = self.runner([self.plan(lambda work: time.sleep(0.2))])  # sleeps: work takes a while
+        runner = self.runner([self.plan(lambda work: runner._stopped.wait(waiting.LIMIT))])
         with self.service.services.db.writer() as conn:
             for _ in range(400):
                 begin(
