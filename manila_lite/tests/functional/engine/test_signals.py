@@ -20,7 +20,7 @@ from manila_lite.tests import waiting
 from manila_lite.thread_reserve import ThreadReserve, _Turn
 
 #: Seconds for what has to come at once; a lost signal takes longer than that, or never comes.
-_SOON = 30
+_SOON = waiting.LIMIT
 
 
 class _Gap:
