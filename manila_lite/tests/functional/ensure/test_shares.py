@@ -519,7 +519,8 @@ class Interrupted(EnsureTest):
         self.reached(idents[0])
         stopping = threading.Thread(target=self.service.stop)
         stopping.start()  # stop waits for the present batch only
-        base.eventually(self.service.managers['alpha']._stopping.is_set, 'does not stop')
+        manager = self.service.managers['alpha']
+        base.eventually(lambda: not manager.worker.runner.may_claim(), 'does not stop')
         self.service.knob('alpha', '')
         stopping.join()
         self.assertEqual(
