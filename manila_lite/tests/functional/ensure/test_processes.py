@@ -61,8 +61,10 @@ class Processes(testtools.TestCase):
         self.assertEqual(before, sorted(child.pid for child in process.children(started['share'])))
         self.assertEqual(asked, (parts.calls('ensure_shares', 'beta'), parts.calls('setup', 'beta')))
 
-        for child in process.children(started['share']):
+        former = process.children(started['share'])
+        for child in former:
             child.terminate()  # as the page says, to restart a backend
+        parts.until(lambda: all(map(process.has_ended, former)), 'they have ended')
         parts.until(lambda: self.address(parts, other) == '10.2.0.9', 'beta has read its section')
         self.assertEqual('10.1.0.9', self.address(parts, mine))
         self.assertEqual({'applied': [], 'restart': []}, self.ensured(parts)['report']['configuration'])
