@@ -113,7 +113,9 @@ class QuotaPropertyTest(base.ServiceTest):
         done, seen = threading.Event(), []
 
         def watch():
-            while not done.is_set():
+            over = False
+            while not over:
+                over = done.is_set()
                 seen.append(self._used())
 
         watcher = threading.Thread(target=watch)
