@@ -123,6 +123,7 @@ class RoomReported(base.ServiceTest):
         second = self.is_reported('beta', self.replica, share)
         self.admin.wait(f'/share-replicas/{second}', 'share_replica', 'in_sync', field='replica_state')
         self.is_reported('beta', self.act, f'/share-replicas/{second}', 'promote')
+        self.admin.wait(f'/share-replicas/{second}', 'share_replica', 'active', field='replica_state')
         self.admin.wait(f'/share-replicas/{first}', 'share_replica', 'available')
         self.is_reported('alpha', self.delete, f'/share-replicas/{first}')
 
