@@ -2,7 +2,6 @@
 """Placement of shares: no capacity is promised twice, a failure leads to the next pool, refusals have a reason."""
 
 import threading
-import time
 
 import sqlalchemy as sa
 
@@ -170,16 +169,23 @@ class Capacity(base.ServiceTest):
             caller.ok('DELETE', f'/shares/{share_id}')
         for share_id in made:
             caller.wait(f'/shares/{share_id}', 'share', 'gone')
+        self.service.knob('alpha', '')
+        self.manager.report_soon()
         self._empty()
 
     def _settle(self):
-        """Wait for the backend's reports of the start. A report while shares are made counts some of them twice, to
-        be safe: once as promised, once as capacity that is not free.
+        """Let the backend report now, and not while shares are made: that would count some of them twice, to be safe:
+        once as promised, once as capacity that is not free.
         """
-        seen = None
-        while (generation := self._pool().generation) != seen:
-            seen = generation
-            time.sleep(1)  # sleeps: until no report comes any more, which no event shows
+        self.manager._report()
+        self.service.knob('alpha', 'report:fail')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        with self.manager._reporting:
+            pass  # waits until a report under way is written
+
+    @property
+    def manager(self):
+        return self.service.managers['alpha']
 
     def _pool(self):
         with self.service.services.db.reader() as conn:
