@@ -111,6 +111,10 @@ class Told(served.ServedTest):
             ),
         )
 
+    def ensuring(self):
+        [service] = self.admin.ok('GET', '/services?host=test@alpha&binary=manila-share')['services']
+        return service['ensuring']
+
     def test_driver_gets_each_field_of_share_and_server(self):
         network, *more = self.network_with_all()
         share = self.user.share(
@@ -142,6 +146,7 @@ class Told(served.ServedTest):
         self.assertEqual(1, len(later.export_locations))
         known.update(server=told.server, export_locations=later.export_locations)
         self.assertEqual(values.Share(**known), later)
+        base.eventually(lambda: not self.ensuring(), 'the check of the start does not end')
         del self.calls['ensure_shares'][:]
         self.admin.ok('POST', '/services/ensure', {'host': 'test@alpha'})
         base.eventually(lambda: self.calls['ensure_shares'], 'the backend is not asked')
