@@ -94,3 +94,8 @@ class SchedulesTest(base.ServiceTest):
 
 def now():
     return timeutils.utcnow()
+
+
+def hourly():
+    """Return the cron expression of a time of each hour that does not come in a test by itself: half an hour from now."""
+    return f'{(now().minute + 30) % 60} * * * *'

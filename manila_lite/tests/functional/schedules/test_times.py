@@ -15,7 +15,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import services
 from manila_lite.host import clock
 from manila_lite.tests import waiting
-from manila_lite.tests.functional.schedules.scheduling import SchedulesTest, now
+from manila_lite.tests.functional.schedules.scheduling import SchedulesTest, hourly, now
 from manila_lite.tests.functional.services import test_clocks
 from manila_lite.tests.functional.services.test_clocks import ahead
 
@@ -39,7 +39,7 @@ class Times(SchedulesTest):
         return len(self.operations(schedule))
 
     def test_the_timer_of_a_scheduler_runs_a_schedule_when_its_time_has_come(self):
-        made = self.schedule(cron='0 * * * *', share_ids=[self.share['id']])
+        made = self.schedule(cron=hourly(), share_ids=[self.share['id']])
         self.look()
         self.assertEqual(0, self.ended(made))
         with ahead(_HOUR):
@@ -60,7 +60,7 @@ class Times(SchedulesTest):
             self.assertLessEqual(after, datetime.timedelta(hours=1))
 
     def test_several_schedulers_run_each_time_once(self):
-        made = [self.schedule(cron='* * * * *', share_ids=[self.share['id']]) for _ in range(5)]
+        made = [self.schedule(cron=hourly(), share_ids=[self.share['id']]) for _ in range(5)]
         for schedule in made:
             self.come(schedule, now())
         with concurrent.futures.ThreadPoolExecutor(8) as schedulers:
@@ -77,7 +77,7 @@ class Times(SchedulesTest):
         self.assertEqual(0, self.ended(made))
 
     def test_missed_times_are_made_up_for_once_or_skipped(self):
-        once, skip = (self.schedule(cron='0 * * * *', missed=missed) for missed in ('once', 'skip'))
+        once, skip = (self.schedule(cron=hourly(), missed=missed) for missed in ('once', 'skip'))
         first = self.next_run(once)
         with ahead(10 * _HOUR):
             self.look()
@@ -89,7 +89,7 @@ class Times(SchedulesTest):
         self.assertIsNone(self.show(skip)['last_run_at'])
 
     def test_a_clock_that_goes_back_repeats_nothing(self):
-        made = self.schedule(cron='0 * * * *', share_ids=[self.share['id']])
+        made = self.schedule(cron=hourly(), share_ids=[self.share['id']])
         with ahead(_HOUR):
             self.look()
             self.assertEqual(1, self.ended(made))
@@ -107,7 +107,7 @@ class Times(SchedulesTest):
         self.assertEqual(1, len(self.snapshots(self.share)))
 
     def test_a_scheduler_whose_clock_is_wrong_begins_nothing(self):
-        made, scheduler = self.schedule(cron='0 * * * *'), self.service.scheduler
+        made, scheduler = self.schedule(cron=hourly()), self.service.scheduler
         self.addCleanup(scheduler.worker.beat)
         with ahead(_HOUR):
             scheduler.worker.beat()
@@ -115,7 +115,7 @@ class Times(SchedulesTest):
         self.assertEqual(0, self.ended(made))
 
     def test_runs_wait_while_a_scheduler_of_the_release_before_runs(self):
-        made, due = self.schedule(cron='0 * * * *', share_ids=[self.share['id']]), now()
+        made, due = self.schedule(cron=hourly(), share_ids=[self.share['id']]), now()
         self.come(made, due)
         db = self.service.services.db
         with db.writer() as conn:
@@ -134,7 +134,7 @@ class Times(SchedulesTest):
         self.assertEqual(1, self.ended(made))
 
     def test_runs_of_one_schedule_never_overlap(self):
-        made = self.schedule(cron='0 * * * *', share_ids=[self.share['id']])
+        made = self.schedule(cron=hourly(), share_ids=[self.share['id']])
         self.service.knob('alpha', 'create_snapshot:hang')
         self.come(made, now())
         self.look()
@@ -162,7 +162,7 @@ class Deaths(SchedulesTest):
 
     def test_a_scheduler_that_dies_loses_nothing_and_doubles_nothing(self):
         share = self.user.share()
-        made = self.schedule(cron='0 * * * *', share_ids=[share['id']])
+        made = self.schedule(cron=hourly(), share_ids=[share['id']])
         due = now()
         self.come(made, due)
         self.die('before')
