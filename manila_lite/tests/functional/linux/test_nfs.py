@@ -3,6 +3,7 @@
 
 import dataclasses
 import os
+import statistics
 import threading
 import time
 
@@ -113,13 +114,15 @@ class Access(base.LinuxTest):
         numbers = list(self.driver.parts.protocol_servers.of('NFS').server.exports._numbers.values())
         self.assertEqual(len(numbers), len(set(numbers)))
 
-    def test_twenty_grants_take_less_than_twenty_seconds(self):
-        share = self.share()
+    def test_most_of_twenty_grants_take_less_than_a_second(self):
+        share, took = self.share(), []
         self.grant(share, ('10.99.0.11', 'rw'))
-        began = time.monotonic()
         for number in range(20):
+            began = time.monotonic()
             self.grant(share, ('10.99.0.11', 'rw'), (f'10.98.0.{number}', 'ro'))
-        self.assertLess(time.monotonic() - began, 20.0)  # catches a call that hangs, not a slow one
+            took.append(time.monotonic() - began)
+        # Catches a call that hangs each time, not a slow one, nor the machine.
+        self.assertLess(statistics.median(took), 1.0, took)
 
 
 class Data(base.ShareTest):
