@@ -3,6 +3,7 @@
 
 import contextlib
 import sqlite3
+import subprocess
 
 from manila_lite.tests import nfs_client, process
 from manila_lite.tests.functional.linux import base, server_base
@@ -72,6 +73,18 @@ class ApiTest(server_base.MachineTest):
     def until(self, check, what):
         """Wait until ``check`` returns something true; return its value."""
         return process.until(check, what, self.lite.tail)
+
+    def bridged(self, subnet):
+        """Wait until the fabric has the bridge of the subnet."""
+        bridge = server_base.bridge_of(server_base.network(subnet, 1))
+
+        def there():
+            # The name of a namespace is there a moment before the namespace.
+            with contextlib.suppress(subprocess.CalledProcessError):
+                return bridge in base.command('ip', '-n', self.machine.fabric, 'link')
+            return False
+
+        self.until(there, f'the bridge of {subnet} is there')
 
     # Requests ---------------------------------------------------------------------------------
 

@@ -84,14 +84,7 @@ class ApiServers(api_base.ApiTest):
         self.assertEqual([], [trace for trace in self.machine.traces() if not trace.startswith('ml')])
         self.lite.start()
         for subnet, server in (('four', FOUR), ('six', SIX), ('more', MORE)):
-            self.until(lambda: self.machine.fabric in base.command('ip', 'netns'), 'the fabric is there')
-            self.until(
-                lambda name=subnet: (
-                    server_base.bridge_of(server_base.network(name, 1))
-                    in base.command('ip', '-n', self.machine.fabric, 'link')
-                ),
-                'the bridge is there',
-            )
+            self.bridged(subnet)
             self.clients(subnet)
             self.until(
                 lambda name=subnet, at=server: self.nfs(f'friend-{name}', at, directory, 'list')[0],
@@ -114,12 +107,8 @@ class ApiServers(api_base.ApiTest):
         self.lite.ok('POST', f'/share-servers/{server}/action', {'reset_status': {'status': 'error'}})
         self.power_off()
         self.lite.start()
-        for name in (self.machine.fabric, f'manila-{server}'):
-            self.until(lambda space=name: space in base.command('ip', 'netns'), f'{name} is there')
-        bridge = server_base.bridge_of(server_base.network('four', 1))
-        self.until(
-            lambda: bridge in base.command('ip', '-n', self.machine.fabric, 'link'), 'the bridge is there'
-        )
+        self.until(lambda: f'manila-{server}' in base.command('ip', 'netns'), 'the server is there')
+        self.bridged('four')
         self.clients('four')
         self.until(lambda: self.nfs('friend-four', FOUR, directory, 'list')[0], 'it serves')
         self.assertEqual('hello', self.works('friend-four', FOUR, directory, 'read', 'f'))
