@@ -23,12 +23,12 @@ from oslo_utils import uuidutils
 from manila_lite import values
 from manila_lite.drivers import load
 from manila_lite.drivers.interface.base import ShareDriver
-from manila_lite.tests import forks
+from manila_lite.tests import forks, waiting
 
 NAME = 'compliance'
 HOST = f'here@{NAME}'
 #: Seconds until a call counts as stuck.
-STUCK = 60
+STUCK = waiting.LIMIT
 
 
 def make_driver(name: str, config_file: str, state_dir: str) -> ShareDriver:
