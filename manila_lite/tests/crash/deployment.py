@@ -281,6 +281,7 @@ class Deployment(fixtures.Fixture):
         """Kill the command and all its children."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.running[role].pid, signal.SIGKILL)
+        self.running[role].kill()  # one that has just been started has no group of its own yet
         self.running[role].wait()
 
     def cut(self) -> int:
