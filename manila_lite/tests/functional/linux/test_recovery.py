@@ -168,7 +168,8 @@ class Recovery(base.ShareTest):
         self.works('one', self.made, 'write', 'f', 'hello')
 
     def test_recorded_pid_of_another_program_is_not_killed(self):
-        stranger = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
+        stranger = subprocess.Popen(['cat'], stdin=subprocess.PIPE)
+        self.addCleanup(stranger.stdin.close)
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
         daemon = self.driver.parts.protocol_servers.of('NFS').server._server
