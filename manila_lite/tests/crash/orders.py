@@ -73,7 +73,9 @@ class Orders:
 
     def works_here(self, backend: str) -> None:
         """Record that this process serves the backend."""
-        (self.root / 'workers' / backend).write_text(str(os.getpid()))
+        draft = self.root / f'.worker-{backend}-{os.getpid()}'
+        draft.write_text(str(os.getpid()))
+        draft.replace(self.root / 'workers' / backend)
 
     def defers(self, project: str | None) -> bool:
         """Say whether deletions of the project are deferred."""

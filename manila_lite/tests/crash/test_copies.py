@@ -59,7 +59,9 @@ class TakenOver(testtools.TestCase):
     def goes_on(self, victim):
         """Check that another process completes the migration."""
         self.task_is('data_copying_completed')
-        self.assertNotEqual(victim, self.deployment.orders.worker(self.backend))
+        self.deployment.eventually(
+            lambda: self.deployment.orders.worker(self.backend) != victim, 'another process works there'
+        )
         self.cell.ok('POST', f'/shares/{self.cell.share}/action', {'migration_complete': None})
         self.task_is('migration_success')
         [instance] = self.deployment.eventually(
