@@ -15,7 +15,6 @@ from manila_lite.conf import neutron as options
 from manila_lite.db import models
 from manila_lite.network import load
 from manila_lite.network.neutron_ports import OWNER
-from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.neutron import Neutron
@@ -30,8 +29,6 @@ auth_type = none
 endpoint_override = {url}
 [quota]
 share_networks = -1
-[api]
-subnet_check_timeout = {limit}
 """
 
 
@@ -49,7 +46,7 @@ class NeutronTest(base.ServiceTest):
                 raise
             raise unittest.SkipTest(f'no Neutron: {why}') from why
         cls.addClassCleanup(cls.server.cleanUp)
-        cls.EXTRA = _CONFIG.format(url=cls.server.url, limit=waiting.LIMIT)
+        cls.EXTRA = _CONFIG.format(url=cls.server.url)
         super().setUpClass()
 
     def setUp(self):

@@ -4,7 +4,6 @@
 from oslo_utils import uuidutils
 
 from manila_lite.db.queries import allocations, share_servers
-from manila_lite.tests import waiting
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base
 
@@ -18,7 +17,6 @@ class ServedTest(base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.service.use_networks(networks.FILE)
-        cls.service.conf.set_default('subnet_check_timeout', waiting.LIMIT, 'api')
         cls.admin.ok(
             'POST',
             '/types',
