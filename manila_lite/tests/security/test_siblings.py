@@ -32,8 +32,6 @@ class Attacked:
         self.addCleanup(self.silent.close)
         self.url = f'http://127.0.0.1:{self.silent.getsockname()[1]}'
         self.service = self.make()
-        for name in ('header_timeout', 'body_timeout', 'answer_timeout'):
-            self.service.conf.set_override(name, 2, self.sibling.name)
 
     def serve(self):
         """Start the API, after all options are set."""
@@ -72,6 +70,8 @@ class Attacked:
         self.assertEqual([], bad)
 
     def test_other_clients_are_answered_during_connection_attacks(self):
+        for name in ('header_timeout', 'body_timeout', 'answer_timeout'):
+            self.service.conf.set_override(name, 2, self.sibling.name)
         self.serve()
         for kind in crowds.ATTACKS:
             with crowds.Crowd(self.port, kind, _CROWD) as crowd:
