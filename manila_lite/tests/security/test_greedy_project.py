@@ -11,7 +11,16 @@ BACKLOG = 40
 GRANTS = 10
 
 
-class Greedy(base.ServiceTest):
+class GreedyTest(base.ServiceTest):
+    def placed_at(self, share):
+        """Return when the operation came to the backend's queue; None if it has not."""
+        [operation] = self.admin.ok('GET', f'/operations?all_projects=1&resource_id={share["id"]}')[
+            'operations'
+        ]
+        return operation['next_run_at'] if operation['host'] else None
+
+
+class Greedy(GreedyTest):
     """A backend with default options, whose calls can be made to hang, or to be slow."""
 
     BACKENDS = {'alpha': 'dummy_pool_size_gb = 1000'}
@@ -59,9 +68,12 @@ class Greedy(base.ServiceTest):
 
     def test_slow_creates_do_not_block_others(self):
         """A create that comes last begins before most of the backlog."""
-        self.service.knob('alpha', 'create_share:delay=1')
+        self.service.knob('alpha', 'create_share:hang')  # until the last one is there, too
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
-        share = self.modest.share()
+        share = self.modest.share(wait=None)
+        base.eventually(lambda: self.placed_at(share), 'it is not placed')
+        self.service.knob('alpha', 'create_share:delay=1')
+        self.done([share])
         before = self.asked('create_share').index(self.instance(share))
         theirs = [
             self.asked('create_share').index(instance_id)
@@ -105,7 +117,7 @@ class Greedy(base.ServiceTest):
         self.done(many)
 
 
-class GreedyAtTheScheduler(base.ServiceTest):
+class GreedyAtTheScheduler(GreedyTest):
     """The scheduler stands still while the attacker asks for shares; then it begins."""
 
     PARTS = ('share',)
@@ -123,10 +135,3 @@ class GreedyAtTheScheduler(base.ServiceTest):
         self.service.knob('alpha', '')
         for one in [*many, share]:
             self.admin.wait(f'/shares/{one["id"]}', 'share', 'available')
-
-    def placed_at(self, share):
-        """Return when the operation came to the backend's queue; None if it has not."""
-        [operation] = self.admin.ok('GET', f'/operations?all_projects=1&resource_id={share["id"]}')[
-            'operations'
-        ]
-        return operation['next_run_at'] if operation['host'] else None
