@@ -107,6 +107,8 @@ class _Listener(threading.Thread):
         end = time.monotonic() + _SECONDS
         head = b''
         with peer:
+            if self._over.is_set():  # perhaps since before ``end`` could see the peer
+                return
             while b'\r\n\r\n' not in head and len(head) < _HEAD:
                 peer.settimeout(max(end - time.monotonic(), 0.001))
                 part = peer.recv(_HEAD - len(head))
