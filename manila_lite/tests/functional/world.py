@@ -5,6 +5,7 @@ from oslo_utils import timeutils
 
 from manila_lite.api.framework import fields
 from manila_lite.db.queries import share_usage, usage_sums
+from manila_lite.tests import waiting
 from manila_lite.tests.factories import backups, networks, replicas
 from manila_lite.values import SERIES
 
@@ -146,10 +147,17 @@ def _snapshot(owner, share, mark):
 
 
 def _snapshot_export(owner, snapshot):
-    """Allow access to a snapshot and return its first export location."""
+    """Allow access to a snapshot, wait for that, and return its first export location."""
     path = f'/snapshots/{snapshot["id"]}'
     owner.ok(
         'POST', f'{path}/action', {'allow_access': {'access_type': 'user', 'access_to': snapshot['name']}}
+    )
+    waiting.until(
+        lambda: (
+            [rule['state'] for rule in owner.ok('GET', f'{path}/access-list')['snapshot_access_list']]
+            == ['active']
+        ),
+        lambda: owner.ok('GET', f'{path}/access-list'),
     )
     return owner.ok('GET', f'{path}/export-locations')['share_snapshot_export_locations'][0]
 
