@@ -88,7 +88,7 @@ class Concurrent(base.ServiceTest):
             operations.call_off(conn, operations.get(conn, before), 'over', 'code')
         look = changes.Changes(db)
         look.read_new()
-        records = look.read_since(look.time - datetime.timedelta(seconds=60))
+        records = look.read_since(look.time - datetime.timedelta(hours=1))
         self.assertIn(before, [record.payload.id for record in records if record.event == 'operation'])
         [deleted] = [
             record for record in records if record.event == 'status' and record.payload.resource_id == 'gone'

@@ -11,7 +11,7 @@ from manila_lite_client import events
 from openstack import exceptions
 
 from manila_lite.api.server.server import ApiServer
-from manila_lite.tests import waiting
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.events import test_events
 
@@ -72,7 +72,7 @@ class Iterator(ListeningTest):
     EXTRA = '[events]\nlistener_time = 5\n'
 
     def test_events_come_also_after_the_end_of_a_stream_and_of_a_process(self):
-        server = ApiServer(self.service.wsgi, '127.0.0.1', 0)
+        server = ApiServer(self.service.wsgi, '127.0.0.1', process.free_port())
         server.start()
         begin = self.listen(self.owner, port=server.port).begun().position
         found = self.heard(self.owner, server.port, last_event_id=begin)

@@ -105,6 +105,7 @@ class Isolation(EventTest):
             )
         finally:
             self.admin.ok('PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
+        self.service.scheduler_sees()
         shown = self.admin.ok('GET', '/services')['services']
         self.assertIn(service['id'], [one['id'] for one in shown])
         self.assertEqual(set(shown[0]), set(service))

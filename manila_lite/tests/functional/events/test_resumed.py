@@ -66,6 +66,7 @@ class Resumed(test_events.EventTest):
         stream = self.listen(self.owner).begun()
         share = self.owner.share()['id']
         stream.until(status_of(share, 'available'), 'no event')
+        stream.until(lambda event, data: event == 'operation' and data['state'] == 'done', 'no operation')
         base.eventually(lambda: not stream.read(2.5), 'it does not come to rest')
         document = self.events_at(self.server.port, stream.position)
         self.assertEqual([], document['events'])
