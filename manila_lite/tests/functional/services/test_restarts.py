@@ -22,7 +22,7 @@ class Restarts(testtools.TestCase):
         return parts
 
     def test_share_waits_for_a_share_manager_that_is_restarted(self):
-        parts = self.stopped(60)
+        parts = self.stopped(600)
         share = parts.share()
         time.sleep(2)  # sleeps: several looks of the scheduler change nothing
         self.assertEqual('creating', parts.ok('GET', f'/shares/{share}')['share']['status'])
@@ -100,12 +100,13 @@ class Migrations(testtools.TestCase):
 
     def test_accepted_migration_waits_for_a_destination_that_is_restarted(self):
         """End the scheduler while the destination is asked, so that the migration is accepted and not yet placed."""
-        self.parts.knobs('share_migration_check_compatibility:delay=5@once', backend='beta')
+        self.parts.knobs('share_migration_check_compatibility:hang', backend='beta')
         answer = self.start()
         self.parts.until(
             lambda: self.parts.calls('share_migration_check_compatibility', 'beta'), 'the question'
         )
         self.end(self.scheduler)
+        self.parts.knobs(backend='beta')
         self.assertEqual((202, None), answer.result(timeout=waiting.LIMIT))
         self.end(self.beta)
         self.parts.run('scheduler')

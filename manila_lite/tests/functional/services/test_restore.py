@@ -30,7 +30,7 @@ class Backend(testtools.TestCase):
         base.eventually(lambda: manager.worker._working, 'the backend never works')
 
     def test_share_is_created_once_the_backend_has_started(self):
-        service = self.service('setup:delay=2')
+        service = self.service('setup:hang')
         api = base.Api(service.app)
         manager = service.managers['alpha']
         manager.start()
@@ -38,7 +38,9 @@ class Backend(testtools.TestCase):
         self.addCleanup(manager.stop)
         self.addCleanup(service.scheduler.stop)
         self.assertEqual([], api.ok('GET', '/scheduler-stats/pools')['pools'])
-        api.share()
+        share = api.share(wait=None)
+        service.knob('alpha')
+        api.wait(f'/shares/{share["id"]}', 'share', 'available')
 
     def test_backend_stopped_during_its_start_claims_no_work(self):
         service = self.service('')
