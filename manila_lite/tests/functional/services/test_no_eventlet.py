@@ -46,12 +46,12 @@ def call(path, body=None):
     request = urllib.request.Request(f'http://127.0.0.1:{parts[-1].port}/v2{path}',
                                      data=None if body is None else json.dumps(body).encode(),
                                      headers={'X-OpenStack-Manila-API-Version': '2.65', 'Content-Type': 'application/json'})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=LIMIT) as answer:
         return json.loads(answer.read())
 
 call('/types', {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}})
 share = call('/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']
-end = time.monotonic() + 40
+end = time.monotonic() + LIMIT
 while share['status'] == 'creating' and time.monotonic() < end:
     time.sleep(0.05)
     share = call(f'/shares/{share["id"]}')['share']
@@ -68,7 +68,7 @@ class Threads(testtools.TestCase):
         config = state / 'manila_lite.conf'
         config.write_text(_CONFIG.format(state=state))
         done = subprocess.run(
-            [sys.executable, '-c', _SCRIPT, f'--config-file={config}'],
+            [sys.executable, '-c', f'LIMIT = {waiting.LIMIT}\n{_SCRIPT}', f'--config-file={config}'],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
