@@ -25,7 +25,7 @@ class Logins(keystone_base.KeystoneTest):
     def test_openstacksdk_sees_only_shares_of_its_project(self):
         mine = self.sdk('demo', 'demo')
         share = mine.create_share(name='mine', size=1, share_protocol='NFS')
-        share = mine.wait_for_status(share, status='available', interval=0.2, wait=60)
+        share = mine.wait_for_status(share, status='available', interval=0.2, wait=waiting.LIMIT)
         self.assertEqual(self.keystone.projects['demo'], share.project_id)
         rule = mine.create_access_rule(share.id, access_type='ip', access_to='10.0.0.9', access_level='rw')
         self.assertEqual([rule.id], [row.id for row in mine.access_rules(share.id)])
@@ -330,6 +330,7 @@ class Tokens(keystone_base.KeystoneTest):
         cache = {
             'memcached_servers': [memcached.address],
             'token_cache_time': 300,
+            'memcache_pool_socket_timeout': int(waiting.LIMIT),
             'memcache_security_strategy': 'ENCRYPT',
             'memcache_secret_key': memcached.password,
         }

@@ -5,7 +5,7 @@ import webtest
 
 from manila_lite import thread_reserve
 from manila_lite.api.http import app, definition, keystone
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import keystone_base
 from manila_lite.tests.services.memcached import Memcached
 
@@ -25,7 +25,12 @@ class Remembered(keystone_base.KeystoneTest):
     def lost(self, seconds):
         """Return the status of a request with a token that the API has seen; it has lost Keystone and the cache since."""
         memcached = self.useFixture(Memcached())
-        self.override('keystone_authtoken', memcached_servers=[memcached.address], token_cache_time=300)
+        self.override(
+            'keystone_authtoken',
+            memcached_servers=[memcached.address],
+            token_cache_time=300,
+            memcache_pool_socket_timeout=int(waiting.LIMIT),
+        )
         self.override('api', token_memory_time=seconds)
         headers = {'X-Auth-Token': self.token('demo', 'demo')}
         self.assertEqual(
