@@ -67,7 +67,10 @@ class OneProcess(testtools.TestCase):
         for path in ('/nothing/here', f'/shares/{share}/none', '/%0a', '/nothing/' + 'x' * 300):
             self.assertEqual(404, self.lite.call('GET', path)[0], path)
         self.lite.call('PROPFIND', '/shares')
-        self.scraped_until('operations_ended_total', 1, kind='access.sync', outcome='done')
+        for kind in ('access.sync', 'share.create'):
+            self.scraped_until('operations_ended_total', 1, kind=kind, outcome='done')
+        self.scraped_until('operation_run_seconds_count', 2, kind='share.create')
+        self.scraped_until('rpc_wakeups_total', 1, outcome='sent')
         seen = self.scraped_until('quota_used_bytes', 3 * units.Gi, resource='shares')
 
         self.assertEqual(1, seen.value('requests_total', route='/v2/shares', method='POST', status='200'))
