@@ -9,13 +9,12 @@ import socket
 import struct
 from concurrent import futures
 
-from manila_lite.tests import nfs_client
+from manila_lite.tests import nfs_client, waiting
 
 _PROGRAM, _VERSION, _COMPOUND = 100003, 4, 1
 _AUTH_SYS, _LAST = 1, 0x80000000
 #: In NFS 4.1 the answer to an open that gets no delegation.
 _NONE_FOR_A_REASON = 3
-_SECONDS = 20
 #: Numbers of operations.
 ACCESS, COMMIT, CREATE, GETATTR, GETFH, LINK, LOOKUP, LOOKUPP = 3, 5, 6, 9, 10, 11, 15, 16
 LOCK, OPEN, OPEN_CONFIRM, SETCLIENTID, SETCLIENTID_CONFIRM = 12, 18, 20, 35, 36
@@ -194,7 +193,7 @@ class Client:
     #: The minor version of NFS 4.
     minor = 0
 
-    def __init__(self, address, port=2049, *, netns=None, uid=0, gid=0, seconds=_SECONDS):
+    def __init__(self, address, port=2049, *, netns=None, uid=0, gid=0, seconds=waiting.LIMIT):
         self._socket = connected(address, port, netns, seconds)
         self._who = opaque(struct.pack('>I', 0) + name('attacker') + struct.pack('>III', uid, gid, 0))
 
