@@ -74,7 +74,7 @@ class Around(testtools.TestCase):
                 user=url.username,
                 password=url.password,
                 dbname=url.database,
-                connect_timeout=5,
+                connect_timeout=int(waiting.LIMIT),
             ).close()
         except psycopg2.OperationalError:
             return False
