@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
-
 from manila_lite.host.commands import run
+from manila_lite.tests import process
 from manila_lite.tests.functional.siblings.compute import guests
 from manila_lite.tests.security.test_capabilities import about, limits, settings
 
@@ -70,7 +69,7 @@ class Guests(guests.GuestTest):
         red = self.off('red')
         self.me.attach(red, share, tag='data')
         self.on(red)
-        [before] = self.pids('qemu-system', red)
+        [before] = self.processes('qemu-system', red)
         run('ip', '-n', space, 'link', 'add', 'br-guests', 'type', 'bridge')
         (self.state / 'networks').write_text(_NETWORK)
         self.start_limited(_MORE.format(state=self.state, space=space))
@@ -94,7 +93,7 @@ class Guests(guests.GuestTest):
             record.unlink()  # the old agent died before it could record the pid
         self.me.act(red, 'reboot', {'type': 'HARD'})
         self.on(red, asked=True)
-        self.assertFalse(psutil.pid_exists(before), 'the guest from before was not found')
+        self.assertTrue(process.has_ended(before), 'the guest from before was not found')
         self.assert_limited(*self.pids('qemu-system', red))
 
     def new_guest(self, share, space):
