@@ -125,8 +125,9 @@ BY_CODE = {
     'destination_down': 'Start manila-share on the host of the destination, or cancel with manila-manage migration cancel '
     '--force.',
     'cut_over_failed': 'Repeat migration_complete once the cause is repaired; the user message names it.',
-    'former_export_open': 'Start manila-share on the host from which it moved, and wait for migration_success. If nobody can '
-    'read there any more, set the task state to migration_success.',
+    'former_export_open': 'Start manila-share on the host from which it moved, and wait for migration_success. If the deletion '
+    'failed there, delete that share instance or share server again. If nobody can read there any more, set the task '
+    'state of the resource that is named to migration_success.',
     'migration_not_cancellable': 'Complete the migration, and move the data back afterwards.',
     'migration_refused': 'Choose another destination, or fewer demands such as writable or nondisruptive.',
     'no_host_assisted_migration': 'Set these options to false, or send the request without force_host_assisted_migration.',

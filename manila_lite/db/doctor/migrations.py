@@ -33,6 +33,7 @@ _MOVING: dict[str, tuple[sa.Table, str, sa.ColumnElement[bool], Any]] = {
         sa.exists().where(
             _instances.c.share_id == _shares.c.id,
             _instances.c.is_secondary,
+            _instances.c.replica_state.is_(None),
             _is_left(states.SHARE, _instances.c.status),
         ),
         _shares.c.project_id,

@@ -125,7 +125,9 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
                 self.assertEqual(409, self.start(share, host)[0])
             [fault] = self.start(share, 'test@gamma')[1].values()
             self.assertEqual('former_export_open', fault['reason'])
-            self.assertIn('set the task state to migration_success', fault['next'])
+            self.assertIn(
+                'set the task state of the resource that is named to migration_success', fault['next']
+            )
             # The share can be used meanwhile.
             self.grant(share, '10.2.0.0/20')
             self.waits(share['id'])
@@ -297,7 +299,35 @@ class ServersByHost(Closing, test_host_assisted_servers.CopiedServers):
             shares[0]['id'], 'migration_start', {**test_share_migration.WANTED, 'host': 'test@alpha'}
         )
         self.assertEqual((409, 'former_export_open'), (status, document['conflictingRequest']['reason']))
+        self.assertIn(
+            f'Share server {target} is migration_completing', document['conflictingRequest']['message']
+        )
         self.service.knob('alpha', '')
         self.admin.ok('DELETE', f'/share-servers/{server["id"]}')
         self.task_is({'id': target}, 'migration_success')
         self.has_moved(server, shares, target)
+
+    def test_shares_move_again_when_an_administrator_knows_that_nobody_reads_there(self):
+        server, shares = self.made()
+        target = self.begin(server, shares, new_share_network_id=self.make_network('other'))
+        self.task_is(server, test_host_assisted.READY)
+        self.service.knob('alpha', 'update_access:fail_final', 'delete_share:fail_final')
+        self.complete(server)
+        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'error')
+        self.at_rest()
+        self.assertEqual(
+            202, self.act({'id': target}, 'reset_task_state', {'task_state': 'migration_success'})[0]
+        )
+        path = f'/shares/{shares[0]["id"]}'
+        self.admin.ok(
+            'POST',
+            f'{path}/action',
+            {'migration_start': {**test_share_migration.WANTED, 'host': 'test@alpha'}},
+        )
+        self.admin.wait(path, 'share', 'migration_driver_phase1_done', field='task_state')
+        self.service.knob('alpha', '')
+        self.admin.ok('POST', f'{path}/action', {'migration_cancel': None})
+        self.admin.wait(path, 'share', 'available')
+        self.admin.ok('DELETE', f'/share-servers/{server["id"]}')
+        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
+        self.at_rest()

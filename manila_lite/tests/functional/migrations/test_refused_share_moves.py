@@ -70,7 +70,7 @@ class Shares(refused_moves.Moving):
         )
 
     def test_migration_of_a_share_whose_target_was_just_made_is_refused(self):
-        """What a request sees of a faster one on PostgreSQL: the share was asked for before its migration, the target after."""
+        """Stand between the two questions of a request on PostgreSQL: a faster one begins to migrate the share there."""
         share = self.share()
         self.aside(share, host=None, status='migrating_to')
         self.start_no(share, 400, 'already_migrating', f'Share {share} is being migrated already.')
