@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every test: limits, skips in CI, the end by the clock. Small tests in processes: a second each."""
+"""Rules for every test: limits, skips in CI, the end by the clock. Small tests in processes: a second each."""
 
 import io
 import os

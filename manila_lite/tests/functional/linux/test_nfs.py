@@ -114,15 +114,16 @@ class Access(base.LinuxTest):
         numbers = list(self.driver.parts.protocol_servers.of('NFS').server.exports._numbers.values())
         self.assertEqual(len(numbers), len(set(numbers)))
 
-    def test_most_of_twenty_grants_take_less_than_a_second(self):
+    def test_none_of_twenty_grants_hangs(self):
         share, took = self.share(), []
         self.grant(share, ('10.99.0.11', 'rw'))
         for number in range(20):
             began = time.monotonic()
             self.grant(share, ('10.99.0.11', 'rw'), (f'10.98.0.{number}', 'ro'))
             took.append(time.monotonic() - began)
-        # Catches a call that hangs each time, not a slow one, nor the machine.
+        # Catches a call that hangs, once or each time, and not a busy machine.
         self.assertLess(statistics.median(took), 1.0, took)
+        self.assertLess(max(took), 20.0, took)
 
 
 class Data(base.ShareTest):

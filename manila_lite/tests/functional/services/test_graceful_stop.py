@@ -29,7 +29,7 @@ LEASES = {
 class GracefulStopTest(base.ServiceTest):
     """The stop of a share manager whose backend takes its time."""
 
-    EXTRA = '[DEFAULT]\nreport_interval = 1\n[operations]\nlease = 10\n'
+    EXTRA = 'report_interval = 1\n'
 
     def row(self, table):
         """Return the row of the operation, or of the share manager's service."""

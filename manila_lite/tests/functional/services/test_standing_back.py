@@ -11,7 +11,6 @@ _OTHER = 'elsewhere/world/1/1'
 
 class StandingBack(base.ServiceTest):
     BACKENDS = {'alpha': ''}
-    EXTRA = '[operations]\nlease = 2\n'
 
     def setUp(self):
         super().setUp()
@@ -58,7 +57,7 @@ class StandingBack(base.ServiceTest):
         self.hand_over(None)
         base.eventually(self.manager._may_work, 'does not work again')
         self.patch(self.manager.driver, 'report', slow)
-        # The lease lasts for two seconds only, and may be lost for a moment.
+        # A lease that is renewed late is lost for a moment.
         base.eventually(lambda: self.manager._report() or asked, 'asks the backend nothing')
         with self.service.services.db.reader() as conn:
             self.assertNotIn(12345.0, [pool.total_gb for pool in pool_reports.list_pools(conn)])

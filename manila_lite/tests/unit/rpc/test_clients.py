@@ -115,7 +115,7 @@ class TestBus(base.BusTestCase):
             self.got.get(timeout=waiting.LIMIT)
             times.append(time.perf_counter() - begin)
         # A transport that polls needs 25 to 50 ms each time; one that does not may have to wait for a processor.
-        self.assertLess(min(times), 0.01)
+        self.assertLess(sorted(times)[5], 0.01)
 
     def test_child_process_sends_from_its_own_thread(self):
         self.listen()
@@ -154,5 +154,7 @@ class TestDeadBroker(base.BusTestCase):
             logging.disable()
             receiver = server.Server(self.conf, 'manila-share', 'h@one', [endpoint.Operations(print)])
             answered = receiver.start(patience=0.2)
-            os._exit(7 if not answered and receiver.stop(waiting.LIMIT) else 1)
+            begin = time.monotonic()
+            stopped = receiver.stop(waiting.LIMIT)
+            os._exit(7 if not answered and stopped and time.monotonic() - begin < waiting.LIMIT / 10 else 1)
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

@@ -94,7 +94,7 @@ class TestCrowd(testtools.TestCase):
 
     @staticmethod
     def answer_to_a_letter(wire):
-        """Send one more letter, so that the client is never silent; return what the server has said, if anything."""
+        """Send one more letter, so that the client is never silent; return the server's answer, or None."""
         with contextlib.suppress(OSError):  # it may have closed the connection, and said why
             wire.sendall(b'a')
         with contextlib.suppress(TimeoutError):

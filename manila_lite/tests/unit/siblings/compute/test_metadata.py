@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import shutil
+import socket
 import struct
 import subprocess
 import tempfile
@@ -160,3 +161,20 @@ class Lease(testtools.TestCase):
         for size in range(len(whole) - 2):
             self.assertIsNone(dhcp.reply(whole[:size]))
         self.assertIsNone(dhcp.reply(bytes(2048)))
+
+
+class Ending(testtools.TestCase):
+    """The end of a guest's server, as a connection is accepted."""
+
+    def accept(self):
+        """Accept the connection in place of the socket, and have the server end before it can note that."""
+        self.listener.end()
+        return self.server, None
+
+    def test_connection_that_was_accepted_this_moment_is_not_waited_for(self):
+        self.patch(metadata_server, '_SECONDS', 2.0)
+        client, self.server = socket.socketpair()
+        self.addCleanup(client.close)
+        self.listener = metadata_server._Listener(1, self, self, {})
+        self.listener._serve()  # a silent client is late, which is an error
+        self.assertEqual(b'', client.recv(1))
